@@ -1,0 +1,193 @@
+-- The schemas, and the bookkeeping in `etl`: what ran, what was fetched, what is loaded, set aside, kept back and odd.
+-- The tables have the same names and columns in both engines. Here they carry no key and no index: DuckDB pays for them
+-- at every delete, and one writer at a time, whose transaction checks what it writes, keeps them sound.
+--
+-- There is no schema `warehouse`: DuckDB names a database after its file, warehouse.duckdb, and refuses `warehouse.fact_order_item`
+-- as ambiguous where both a database and a schema have that name. So facts and dimensions lie in the schema `main` of the database
+-- `warehouse`, and `warehouse.fact_order_item` means them here as in Postgres. Views call them `main.…`, which holds under
+-- whatever name the file is attached.
+CREATE SCHEMA mart;
+CREATE SCHEMA etl;
+
+CREATE TABLE etl.run (
+  run_id     VARCHAR NOT NULL,
+  command    VARCHAR NOT NULL,
+  pipelines  JSON NOT NULL,
+  started_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  ended_at   TIMESTAMP WITH TIME ZONE,
+  result     VARCHAR,
+  exit_code  INTEGER,
+  summary    JSON
+);
+COMMENT ON TABLE etl.run IS 'One invocation that moved data.';
+COMMENT ON COLUMN etl.run.run_id IS 'the run; sorts by its beginning';
+COMMENT ON COLUMN etl.run.command IS 'the command as it was given';
+COMMENT ON COLUMN etl.run.pipelines IS 'the pipelines it was for, a list of names';
+COMMENT ON COLUMN etl.run.started_at IS 'beginning';
+COMMENT ON COLUMN etl.run.ended_at IS 'end; null while it runs, or when it was killed';
+COMMENT ON COLUMN etl.run.result IS 'done, failed, set_aside, refused or interrupted; null without an end';
+COMMENT ON COLUMN etl.run.exit_code IS 'exit code of the command; null without an end';
+COMMENT ON COLUMN etl.run.summary IS 'windows, calls, rows and slices in figures, and the errors';
+
+CREATE TABLE etl.fetch (
+  fetch_id       VARCHAR NOT NULL,
+  run_id         VARCHAR NOT NULL,
+  pipeline       VARCHAR NOT NULL,
+  window_from    DATE,
+  window_to      DATE,
+  method         VARCHAR NOT NULL,
+  url            VARCHAR NOT NULL,
+  attempt        INTEGER NOT NULL,
+  started_at     TIMESTAMP WITH TIME ZONE NOT NULL,
+  finished_at    TIMESTAMP WITH TIME ZONE NOT NULL,
+  status         INTEGER,
+  content_type   VARCHAR,
+  bytes_received BIGINT NOT NULL,
+  bytes_decoded  BIGINT NOT NULL,
+  sha256         VARCHAR,
+  vault_path     VARCHAR,
+  items          BIGINT,
+  outcome        VARCHAR NOT NULL,
+  error_code     VARCHAR,
+  error_message  VARCHAR
+);
+COMMENT ON TABLE etl.fetch IS 'One request to the service and its answer; a failed one too.';
+COMMENT ON COLUMN etl.fetch.fetch_id IS 'the fetch; also the request id that was sent and logged';
+COMMENT ON COLUMN etl.fetch.run_id IS 'the run that asked';
+COMMENT ON COLUMN etl.fetch.pipeline IS 'the pipeline that it was for';
+COMMENT ON COLUMN etl.fetch.window_from IS 'first day asked for';
+COMMENT ON COLUMN etl.fetch.window_to IS 'last day asked for, inclusive';
+COMMENT ON COLUMN etl.fetch.method IS 'HTTP method';
+COMMENT ON COLUMN etl.fetch.url IS 'address that was called';
+COMMENT ON COLUMN etl.fetch.attempt IS '1 for the first try of a call';
+COMMENT ON COLUMN etl.fetch.started_at IS 'when the request was sent';
+COMMENT ON COLUMN etl.fetch.finished_at IS 'when the answer was complete, or given up';
+COMMENT ON COLUMN etl.fetch.status IS 'HTTP status; null without an answer';
+COMMENT ON COLUMN etl.fetch.content_type IS 'Content-Type of the answer';
+COMMENT ON COLUMN etl.fetch.bytes_received IS 'bytes of the body as they came over the wire';
+COMMENT ON COLUMN etl.fetch.bytes_decoded IS 'bytes of the body after undoing Content-Encoding';
+COMMENT ON COLUMN etl.fetch.sha256 IS 'of the decoded body, lower-case hex; null for a failed fetch';
+COMMENT ON COLUMN etl.fetch.vault_path IS 'where the answer lies, relative to the home directory; null for a failed fetch';
+COMMENT ON COLUMN etl.fetch.items IS 'items in the answer; null where it was no report';
+COMMENT ON COLUMN etl.fetch.outcome IS 'ok or failed';
+COMMENT ON COLUMN etl.fetch.error_code IS 'stable code of the error';
+COMMENT ON COLUMN etl.fetch.error_message IS 'what went wrong';
+
+CREATE TABLE etl.receipt (
+  pipeline      VARCHAR NOT NULL,
+  slice_day     DATE NOT NULL,
+  digest        VARCHAR NOT NULL,
+  version       INTEGER NOT NULL,
+  rows          BIGINT NOT NULL,
+  rejects       BIGINT NOT NULL,
+  duplicates    BIGINT NOT NULL,
+  sums          JSON NOT NULL,
+  settled       BOOLEAN NOT NULL,
+  fetch_id      VARCHAR NOT NULL,
+  fetched_at    TIMESTAMP WITH TIME ZONE NOT NULL,
+  run_id        VARCHAR NOT NULL,
+  loaded_at     TIMESTAMP WITH TIME ZONE NOT NULL,
+  superseded_at TIMESTAMP WITH TIME ZONE
+);
+COMMENT ON TABLE etl.receipt IS 'This slice, with this content, is loaded here. Every version stays: the older ones are the record of restatements.';
+COMMENT ON COLUMN etl.receipt.pipeline IS 'the pipeline';
+COMMENT ON COLUMN etl.receipt.slice_day IS 'the day';
+COMMENT ON COLUMN etl.receipt.digest IS 'identity of the content: two slices of one digest are the same';
+COMMENT ON COLUMN etl.receipt.version IS 'version of the pipeline''s declaration that made it';
+COMMENT ON COLUMN etl.receipt.rows IS 'rows loaded';
+COMMENT ON COLUMN etl.receipt.rejects IS 'rows set aside';
+COMMENT ON COLUMN etl.receipt.duplicates IS 'exact duplicates dropped';
+COMMENT ON COLUMN etl.receipt.sums IS 'exact sum of every money, percentage and count column, as text; null where no row has a value';
+COMMENT ON COLUMN etl.receipt.settled IS 'nothing in the slice can change any more';
+COMMENT ON COLUMN etl.receipt.fetch_id IS 'the fetch that brought the content';
+COMMENT ON COLUMN etl.receipt.fetched_at IS 'when that fetch was finished';
+COMMENT ON COLUMN etl.receipt.run_id IS 'the run that loaded it';
+COMMENT ON COLUMN etl.receipt.loaded_at IS 'when it was loaded here';
+COMMENT ON COLUMN etl.receipt.superseded_at IS 'when another content took its place; null: current';
+
+CREATE TABLE etl.reject (
+  pipeline  VARCHAR NOT NULL,
+  slice_day DATE NOT NULL,
+  fetch_id  VARCHAR NOT NULL,
+  item      BIGINT NOT NULL,
+  reason    VARCHAR NOT NULL,
+  detail    VARCHAR NOT NULL,
+  raw       VARCHAR NOT NULL
+);
+COMMENT ON TABLE etl.reject IS 'A row that could not be loaded, with its raw text and the reason.';
+COMMENT ON COLUMN etl.reject.pipeline IS 'the pipeline';
+COMMENT ON COLUMN etl.reject.slice_day IS 'the slice that it was set aside from';
+COMMENT ON COLUMN etl.reject.fetch_id IS 'the fetch whose answer holds it';
+COMMENT ON COLUMN etl.reject.item IS 'position of the item in the answer, from 0';
+COMMENT ON COLUMN etl.reject.reason IS 'stable code';
+COMMENT ON COLUMN etl.reject.detail IS 'what exactly: usually the field and its value';
+COMMENT ON COLUMN etl.reject.raw IS 'raw text as received; a long one is cut';
+
+CREATE TABLE etl.hold (
+  pipeline    VARCHAR NOT NULL,
+  slice_day   DATE NOT NULL,
+  reason      VARCHAR NOT NULL,
+  detail      VARCHAR NOT NULL,
+  digest      VARCHAR NOT NULL,
+  rows        BIGINT NOT NULL,
+  rows_before BIGINT NOT NULL,
+  fetch_id    VARCHAR NOT NULL,
+  held_at     TIMESTAMP WITH TIME ZONE NOT NULL
+);
+COMMENT ON TABLE etl.hold IS 'A slice that was fetched but is kept back.';
+COMMENT ON COLUMN etl.hold.pipeline IS 'the pipeline';
+COMMENT ON COLUMN etl.hold.slice_day IS 'the day';
+COMMENT ON COLUMN etl.hold.reason IS 'stable code';
+COMMENT ON COLUMN etl.hold.detail IS 'what exactly';
+COMMENT ON COLUMN etl.hold.digest IS 'identity of the content that is kept back';
+COMMENT ON COLUMN etl.hold.rows IS 'rows that it has';
+COMMENT ON COLUMN etl.hold.rows_before IS 'rows of the slice that is loaded';
+COMMENT ON COLUMN etl.hold.fetch_id IS 'the fetch that brought it';
+COMMENT ON COLUMN etl.hold.held_at IS 'since when it is kept back';
+
+CREATE TABLE etl.drift_by_fetch (
+  pipeline VARCHAR NOT NULL,
+  fetch_id VARCHAR NOT NULL,
+  kind     VARCHAR NOT NULL,
+  field    VARCHAR NOT NULL,
+  count    BIGINT NOT NULL,
+  example  VARCHAR NOT NULL,
+  seen_at  TIMESTAMP WITH TIME ZONE NOT NULL
+);
+COMMENT ON TABLE etl.drift_by_fetch IS 'Something in one answer that the contract does not know.';
+COMMENT ON COLUMN etl.drift_by_fetch.pipeline IS 'the pipeline';
+COMMENT ON COLUMN etl.drift_by_fetch.fetch_id IS 'the fetch whose answer shows it';
+COMMENT ON COLUMN etl.drift_by_fetch.kind IS 'stable code, for example unknown_field';
+COMMENT ON COLUMN etl.drift_by_fetch.field IS 'the field concerned';
+COMMENT ON COLUMN etl.drift_by_fetch.count IS 'how often, in this answer';
+COMMENT ON COLUMN etl.drift_by_fetch.example IS 'one value of it';
+COMMENT ON COLUMN etl.drift_by_fetch.seen_at IS 'when that fetch was finished';
+
+-- What dashboards ask of drift: one row for each oddity, however many answers showed it. The rows by fetch lie beneath, so
+-- that recording one fetch again does not count it twice.
+CREATE VIEW etl.drift AS
+SELECT
+  pipeline,
+  kind,
+  field,
+  min(seen_at) AS first_seen_at,
+  min(fetch_id) AS first_fetch_id,
+  max(seen_at) AS last_seen_at,
+  max(fetch_id) AS last_fetch_id,
+  CAST(sum(count) AS bigint) AS count,
+  arg_min(example, fetch_id) AS example
+FROM etl.drift_by_fetch
+GROUP BY pipeline, kind, field;
+COMMENT ON VIEW etl.drift IS 'What the contract does not know, one row for each kind and field, over all answers.';
+
+CREATE TABLE etl.migration (
+  number     INTEGER NOT NULL,
+  name       VARCHAR NOT NULL,
+  sha256     VARCHAR NOT NULL,
+  applied_at TIMESTAMP WITH TIME ZONE NOT NULL
+);
+COMMENT ON TABLE etl.migration IS 'The numbered changes of the schema that were applied here.';
+COMMENT ON COLUMN etl.migration.number IS 'its number';
+COMMENT ON COLUMN etl.migration.name IS 'name of its file';
+COMMENT ON COLUMN etl.migration.sha256 IS 'of the file as it was applied, lower-case hex';
+COMMENT ON COLUMN etl.migration.applied_at IS 'when it was applied';

@@ -1,0 +1,92 @@
+/** Opens everything that a command works with, from settings, and closes it again. The only place that wires stages together. */
+import { mkdir } from 'node:fs/promises';
+import { pipelines } from '../pipelines/index.ts';
+import { type Config, requirePartner, todayOf } from './config.ts';
+import type { Clock } from './core/clock.ts';
+import { EtlError } from './core/errors.ts';
+import type { Log } from './core/log.ts';
+import type { Progress } from './core/progress.ts';
+import type { FetchRecord } from './core/records.ts';
+import { Vault } from './extract/vault.ts';
+import { Lake } from './lake/lake.ts';
+import { PartnerClient } from './partner/client.ts';
+import { Pacing } from './partner/pacing.ts';
+import { CachedTokenSource } from './partner/token.ts';
+import type { Partner, RunContext, Step } from './run/context.ts';
+import { openDuckdbTarget } from './warehouse/duckdb/target.ts';
+import { openPostgresTarget } from './warehouse/postgres/target.ts';
+import type { Target } from './warehouse/target.ts';
+
+/** What the app needs of the world. */
+export interface Surroundings {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Log;
+  readonly progress: Progress;
+  readonly signal: AbortSignal;
+  readonly step?: (name: Step, about: string) => void | Promise<void>;
+}
+
+export interface App {
+  readonly context: RunContext;
+  close(): Promise<void>;
+}
+
+export async function openApp(world: Surroundings): Promise<App> {
+  const { config, clock } = world;
+  const paths = config.home;
+  await makeHome(paths.root);
+  const targets = openTargets(config, clock);
+  const context: RunContext = {
+    paths,
+    timeZone: config.timeZone,
+    today: todayOf(config, clock),
+    guard: config.guards.shrink,
+    pipelines,
+    settings: new Map(Object.entries(config.pipelines)),
+    targets,
+    vault: new Vault(paths.root, paths.vault),
+    lake: new Lake(paths.lake),
+    clock,
+    log: world.log,
+    progress: world.progress,
+    signal: world.signal,
+    step: world.step ?? (() => undefined),
+    openClient: (runId, onFetch) => openPartner(world, runId, onFetch),
+  };
+  return { context, close: async () => void (await Promise.all(targets.map((t) => t.close()))) };
+}
+
+async function makeHome(root: string): Promise<void> {
+  try {
+    await mkdir(root, { recursive: true });
+  } catch (cause) {
+    throw new EtlError('usage', 'home', `the home directory ${root} cannot be made`, {
+      cause,
+      hint: 'set PARTNER_ETL_HOME to a folder that this user may write to',
+    });
+  }
+}
+
+function openTargets(config: Config, clock: Clock): Target[] {
+  const workDir = config.home.work;
+  const targets: Target[] = [];
+  if (config.targets.duckdb) targets.push(openDuckdbTarget({ file: config.home.warehouse, workDir, clock, pipelines }));
+  if (config.targets.postgresUrl)
+    targets.push(openPostgresTarget({ url: config.targets.postgresUrl, workDir, clock, pipelines }));
+  return targets;
+}
+
+async function openPartner(
+  { config, clock, random, log }: Surroundings,
+  runId: string,
+  onFetch: (record: FetchRecord) => Promise<void>,
+): Promise<Partner> {
+  const settings = requirePartner(config);
+  const { home } = config;
+  const token = new CachedTokenSource({ settings, home, clock, random, log });
+  const pacing = new Pacing({ home, clock, log });
+  const client = new PartnerClient({ settings, token, pacing, clock, random, log, runId, onFetch });
+  return { client, settings };
+}

@@ -1,0 +1,56 @@
+/** replay, rebuild and release: loading without calling the service. */
+import type { Command } from 'commander';
+import type { Day } from '../core/days.ts';
+import { runRebuild, runRelease, runReplay } from '../run/again.ts';
+import type { CliContext } from './context.ts';
+import { addExamples } from './help.ts';
+import { tellOutcome } from './outcome.ts';
+import { rangeOf } from './range.ts';
+import { dayValue } from './values.ts';
+import { withApp } from './with-app.ts';
+
+export function register(program: Command, cli: CliContext): void {
+  registerReplay(program, cli);
+  registerRebuild(program, cli);
+  registerRelease(program, cli);
+}
+
+function registerReplay(program: Command, cli: CliContext): void {
+  const command = program
+    .command('replay')
+    .description('normalise and load again from the vault, without calling the service')
+    .argument('<pipeline>', 'pipeline to replay')
+    .requiredOption('--from <day>', 'first day, yyyy-mm-dd', dayValue)
+    .requiredOption('--to <day>', 'last day, yyyy-mm-dd', dayValue)
+    .option('--json', 'print the result as one JSON document')
+    .action(async (pipeline: string, options: { from: Day; to: Day; json?: boolean }) => {
+      const outcome = await withApp(cli, (context) => runReplay(context, pipeline, rangeOf(options)));
+      tellOutcome(cli, outcome, options.json ?? false);
+    });
+  addExamples(command, [['replay orders --from 2026-03-01 --to 2026-03-31', 'March again, from the stored answers']]);
+}
+
+function registerRebuild(program: Command, cli: CliContext): void {
+  const command = program
+    .command('rebuild')
+    .description('make a warehouse afresh from the lake')
+    .option('--target <name>', 'duckdb or postgres; all that are switched on when absent')
+    .option('--json', 'print the result as one JSON document')
+    .action(async ({ target, json = false }: { target?: string; json?: boolean }) => {
+      tellOutcome(cli, await withApp(cli, (context) => runRebuild(context, target)), json);
+    });
+  addExamples(command, [['rebuild --target duckdb', 'after the DuckDB file was lost']]);
+}
+
+function registerRelease(program: Command, cli: CliContext): void {
+  const command = program
+    .command('release')
+    .description('apply a held slice')
+    .argument('<pipeline>', 'pipeline of the slice')
+    .argument('<day>', 'day of the slice, yyyy-mm-dd', dayValue)
+    .option('--json', 'print the result as one JSON document')
+    .action(async (pipeline: string, day: Day, { json = false }: { json?: boolean }) => {
+      tellOutcome(cli, await withApp(cli, (context) => runRelease(context, pipeline, day)), json);
+    });
+  addExamples(command, [['release orders 2026-03-14', 'yes, that day really shrank']]);
+}

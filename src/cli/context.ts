@@ -1,0 +1,108 @@
+/** What a command is given: the world around the program, and what the global options made of it. */
+
+import { type Environment, secretsIn } from '../config/environment.ts';
+import { type Config, loadConfig, secretsOf } from '../config.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Log } from '../core/log.ts';
+import type { Progress } from '../core/progress.ts';
+import type { Interrupt } from './interrupt.ts';
+import { createLog, type Verbosity } from './log.ts';
+import { createProgress } from './progress.ts';
+import { Screen, type Writer } from './screen.ts';
+
+export interface Surroundings {
+  readonly env: Environment;
+  /** The folder that relative names start from. */
+  readonly cwd: string;
+  /** The folder that holds package.json and config/. */
+  readonly packageRoot: string;
+  readonly version: string;
+  readonly stdout: Writer;
+  readonly stderr: Writer;
+  readonly clock: Clock;
+  readonly interrupt: Interrupt;
+}
+
+/**
+ * Before an action runs, `settle` has been told the global options; log and progress are made when first asked for.
+ * The exit code is 0 unless the action says otherwise with `finish` or throws.
+ */
+export class CliContext {
+  readonly env: Environment;
+  readonly cwd: string;
+  readonly packageRoot: string;
+  readonly version: string;
+  readonly stdout: Writer;
+  /** Everything for stderr goes through the screen, which keeps live lines in order. */
+  readonly screen: Screen;
+  readonly clock: Clock;
+  readonly interrupt: Interrupt;
+  private given: Verbosity = { verbose: false, quiet: false };
+  private code = 0;
+  private secretTexts: readonly string[];
+  private madeLog: Log | undefined;
+  private madeProgress: Progress | undefined;
+  private loading: Promise<Config> | undefined;
+
+  constructor(surroundings: Surroundings) {
+    this.env = surroundings.env;
+    this.cwd = surroundings.cwd;
+    this.packageRoot = surroundings.packageRoot;
+    this.version = surroundings.version;
+    this.stdout = surroundings.stdout;
+    this.screen = new Screen(surroundings.stderr);
+    this.clock = surroundings.clock;
+    this.interrupt = surroundings.interrupt;
+    this.secretTexts = secretsIn(surroundings.env);
+  }
+
+  /** --verbose and --quiet. */
+  get verbosity(): Verbosity {
+    return this.given;
+  }
+
+  settle(given: Verbosity): void {
+    this.given = given;
+  }
+
+  /** Aborted by the first Ctrl-C or SIGTERM; its reason is an EtlError. */
+  get signal(): AbortSignal {
+    return this.interrupt.signal;
+  }
+
+  /** Texts that must never be shown. */
+  get secrets(): readonly string[] {
+    return this.secretTexts;
+  }
+
+  get log(): Log {
+    const { screen, clock, verbosity } = this;
+    this.madeLog ??= createLog({ screen, clock, ...verbosity, secrets: () => this.secretTexts });
+    return this.madeLog;
+  }
+
+  get progress(): Progress {
+    const { screen, clock, verbosity } = this;
+    this.madeProgress ??= createProgress({ screen, clock, quiet: verbosity.quiet });
+    return this.madeProgress;
+  }
+
+  /** The settings, read once; their warnings are logged. Errors: as of `loadConfig`. */
+  config(): Promise<Config> {
+    this.loading ??= loadConfig(this).then((config) => {
+      this.secretTexts = secretsOf(config, this.env);
+      for (const warning of config.warnings) this.log.warn(warning);
+      return config;
+    });
+    return this.loading;
+  }
+
+  /** The exit code of an action that ends without an error. */
+  finish(code: number): void {
+    this.code = code;
+  }
+
+  get exitCode(): number {
+    return this.code;
+  }
+}

@@ -1,0 +1,198 @@
+/** What `doctor` looks at. Every check is small, changes nothing that stays, and knows the mend. */
+import { access, constants, mkdtemp, rm, statfs } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Config } from '../config.ts';
+import { asEtlError } from '../core/errors.ts';
+import { Engine, quoteText } from '../engine/duckdb.ts';
+
+export type CheckState = 'ok' | 'warning' | 'broken' | 'skipped';
+
+export interface Finding {
+  readonly state: CheckState;
+  readonly detail: string;
+  /** What the operator does about it; null when there is nothing to do. */
+  readonly mend: string | null;
+}
+
+export interface NamedFinding extends Finding {
+  readonly check: string;
+}
+
+/** What the checks reach out to; each is handed in, so that a check is the same against anything. */
+export interface DoctorWorld {
+  readonly config: Config;
+  /** As in process.versions.node. */
+  readonly nodeVersion: string;
+  /** Version of the Postgres at that address; throws an EtlError with the mend. */
+  readonly checkPostgres: (url: string) => Promise<string>;
+  /** What lies on disk of the token, without asking for one. */
+  readonly tokenState: () => Promise<Finding>;
+  /** A token, asked for when none is on disk: at most one request. null: not wanted. */
+  readonly online: (() => Promise<Finding>) | null;
+}
+
+/** The oldest Node that works; package.json says the same. */
+export const NODE_FLOOR = '20.19.0';
+const MIB = 1024 * 1024;
+/** A night of a large partner with its vault and lake stays well below this. */
+const ROOMY_MIB = 2048;
+/** Below this not even a small night is sure to fit. */
+const LEAST_MIB = 256;
+
+export async function runChecks(world: DoctorWorld): Promise<NamedFinding[]> {
+  const checks: readonly (readonly [string, () => Finding | Promise<Finding>])[] = [
+    ['node', () => checkNode(world.nodeVersion)],
+    ['settings', () => checkSettings(world.config)],
+    ['home', () => checkHome(world.config.home.root)],
+    ['disk', () => checkDisk(world.config.home.root)],
+    ['duckdb', checkDuckdb],
+    ['time zone', () => checkTimeZone(world.config.timeZone)],
+    ['postgres', () => checkPostgres(world)],
+    ['credentials', () => checkCredentials(world.config)],
+    ['token', world.tokenState],
+    ['online', world.online ?? (() => skipped('not asked for: --online gets a token, with one request at the most'))],
+  ];
+  const findings: NamedFinding[] = [];
+  // One after the other: a machine in trouble is not helped by five things at once.
+  for (const [check, look] of checks) findings.push({ check, ...(await guarded(look)) });
+  return findings;
+}
+
+async function guarded(look: () => Finding | Promise<Finding>): Promise<Finding> {
+  try {
+    return await look();
+  } catch (thrown) {
+    const error = asEtlError(thrown);
+    return broken(error.message, error.hint ?? 'see the message');
+  }
+}
+
+export function ok(detail: string): Finding {
+  return { state: 'ok', detail, mend: null };
+}
+
+export function warning(detail: string, mend: string): Finding {
+  return { state: 'warning', detail, mend };
+}
+
+export function broken(detail: string, mend: string): Finding {
+  return { state: 'broken', detail, mend };
+}
+
+export function skipped(detail: string): Finding {
+  return { state: 'skipped', detail, mend: null };
+}
+
+export function checkNode(version: string): Finding {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const [leastMajor = 0, leastMinor = 0] = NODE_FLOOR.split('.').map(Number);
+  const isOld = major < leastMajor || (major === leastMajor && minor < leastMinor);
+  return isOld ? broken(`Node ${version} is too old`, `install Node ${NODE_FLOOR} or newer`) : ok(`Node ${version}`);
+}
+
+function checkSettings(config: Config): Finding {
+  const files = config.files.join(' and ');
+  if (config.warnings.length === 0) return ok(files);
+  return warning(`${files}: ${config.warnings.join('; ')}`, 'mend the environment, or ignore it knowingly');
+}
+
+async function checkHome(home: string): Promise<Finding> {
+  const there = await nearestFolder(home);
+  const mend = 'let this user write there, or name another folder in PARTNER_ETL_HOME';
+  try {
+    if (there !== home) {
+      await access(there, constants.W_OK);
+      return ok(`${home} will be made by the first run`);
+    }
+    // Rights alone do not tell of a read-only mount.
+    await rm(await mkdtemp(path.join(home, '.doctor-')), { recursive: true });
+    return ok(home);
+  } catch (error) {
+    return broken(`${there} cannot be written to (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`, mend);
+  }
+}
+
+async function checkDisk(home: string): Promise<Finding> {
+  const { bavail, bsize } = await statfs(await nearestFolder(home));
+  return judgeDisk(Math.floor((bavail * bsize) / MIB));
+}
+
+export function judgeDisk(freeMiB: number): Finding {
+  const detail = `${freeMiB.toLocaleString('en-US')} MiB free`;
+  const mend = 'make room, or name a folder on a larger disk in PARTNER_ETL_HOME';
+  if (freeMiB < LEAST_MIB) return broken(detail, mend);
+  return freeMiB < ROOMY_MIB ? warning(detail, mend) : ok(detail);
+}
+
+/** The folder itself, or the nearest one above it that exists. */
+async function nearestFolder(folder: string): Promise<string> {
+  for (let at = folder; ; at = path.dirname(at)) {
+    const isThere = await access(at).then(
+      () => true,
+      () => false,
+    );
+    if (isThere || at === path.dirname(at)) return at;
+  }
+}
+
+const EXTENSIONS = ['icu', 'json', 'parquet'];
+
+async function checkDuckdb(): Promise<Finding> {
+  return withEngine(async (engine) => {
+    const { version } = await engine.row('SELECT version() AS version');
+    const rows = await engine.rows('SELECT extension_name AS name FROM duckdb_extensions() WHERE loaded');
+    const loaded = rows.map(({ name }) => String(name));
+    const missing = EXTENSIONS.filter((name) => !loaded.includes(name));
+    if (missing.length === 0) return ok(`DuckDB ${String(version)} with ${EXTENSIONS.join(', ')}`);
+    return broken(`DuckDB ${String(version)} lacks ${missing.join(', ')}`, 'install the package again: npm ci');
+  });
+}
+
+/** Both zone databases in use must know the zone and agree on it: Node's decides on days, DuckDB's on order times. */
+async function checkTimeZone(zone: string): Promise<Finding> {
+  return withEngine(async (engine) => {
+    const instants = ['2024-01-15T12:00:00Z', '2024-07-15T12:00:00Z'];
+    for (const instant of instants) {
+      const sql = `SELECT strftime(TIMESTAMPTZ ${quoteText(instant)} AT TIME ZONE ${quoteText(zone)}, '%H:%M') AS at`;
+      const inDuckdb = String((await engine.row(sql)).at);
+      const format = new Intl.DateTimeFormat('en-GB', { timeZone: zone, hour: '2-digit', minute: '2-digit' });
+      const inNode = format.format(new Date(instant));
+      if (inDuckdb !== inNode)
+        return broken(
+          `${zone} at ${instant} is ${inNode} for Node and ${inDuckdb} for DuckDB`,
+          'install a Node with full time zone data (the official builds have it)',
+        );
+    }
+    return ok(zone);
+  });
+}
+
+async function withEngine<T>(work: (engine: Engine) => Promise<T>): Promise<T> {
+  const tempDir = await mkdtemp(path.join(tmpdir(), 'partner-etl-doctor-'));
+  try {
+    const engine = await Engine.open({ tempDir });
+    try {
+      return await work(engine);
+    } finally {
+      engine.close();
+    }
+  } finally {
+    await rm(tempDir, { recursive: true, force: true });
+  }
+}
+
+async function checkPostgres({ config, checkPostgres: check }: DoctorWorld): Promise<Finding> {
+  const { postgresUrl } = config.targets;
+  if (postgresUrl === null) return skipped('off: PARTNER_ETL_POSTGRES_URL turns it on');
+  return ok(await check(postgresUrl));
+}
+
+function checkCredentials({ partner, partnerMissing }: Config): Finding {
+  if (partner !== null) return ok(`client ${partner.credentials.clientId} at ${partner.baseUrl}`);
+  const verb = partnerMissing.length === 1 ? 'is' : 'are';
+  return broken(
+    `${partnerMissing.join(', ')} ${verb} not set`,
+    'set what is missing in the environment; to try without credentials: partner-etl sandbox',
+  );
+}

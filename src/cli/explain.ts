@@ -1,0 +1,79 @@
+import type { Command } from 'commander';
+import type { Day } from '../core/days.ts';
+import { type Explanation, explain } from '../run/explain.ts';
+import type { CliContext } from './context.ts';
+import { addExamples } from './help.ts';
+import { printJson, printTable } from './output.ts';
+import { dayValue } from './values.ts';
+import { withApp } from './with-app.ts';
+
+export function register(program: Command, cli: CliContext): void {
+  const command = program
+    .command('explain')
+    .description('every fetch, version, reject and hold of one slice')
+    .argument('<pipeline>', 'pipeline of the slice')
+    .argument('<day>', 'day of the slice, yyyy-mm-dd', dayValue)
+    .option('--json', 'print one JSON document')
+    .action(async (pipeline: string, day: Day, { json = false }: { json?: boolean }) => {
+      const explanation = await withApp(cli, (context) => explain(context, pipeline, day));
+      if (json) printJson(cli.stdout, explanation);
+      else tell(cli, explanation);
+    });
+  addExamples(command, [['explain orders 2026-03-14', 'why that day says what it says']]);
+}
+
+function tell(cli: CliContext, e: Explanation): void {
+  const write = (line: string) => cli.stdout.write(`${line}\n`);
+  if (!e.content) write(`${e.pipeline} ${e.day} was never loaded.`);
+  else {
+    const { rows, rejects, duplicates, settled, digest, fetch_id } = e.content;
+    write(
+      `${e.pipeline} ${e.day}: ${rows} rows, ${rejects} rejects, ${duplicates} duplicates dropped, ${settled ? 'settled' : 'open'}`,
+    );
+    write(`content ${digest}, from fetch ${fetch_id}`);
+    for (const [column, sum] of Object.entries(e.content.sums)) write(`  ${column.padEnd(28)} ${sum ?? '∅'}`);
+  }
+  if (e.moved) write('An item of this day turned up on another day; the service will be asked again.');
+  if (e.held)
+    write(`Held since ${e.held.held_at}: ${e.held.detail}. partner-etl release ${e.pipeline} ${e.day} applies it.`);
+  if (e.fetches.length > 0) {
+    write('\nFetches:');
+    printTable(
+      cli.stdout,
+      [
+        { title: 'fetch' },
+        { title: 'window' },
+        { title: 'at' },
+        { title: 'status', align: 'right' },
+        { title: 'items', align: 'right' },
+        { title: 'sha256' },
+        { title: 'error' },
+      ],
+      e.fetches.map((f) => [
+        f.fetch_id,
+        `${f.window_from}..${f.window_to}`,
+        f.finished_at,
+        f.status,
+        f.items,
+        f.sha256?.slice(0, 12),
+        f.error_message,
+      ]),
+    );
+  }
+  for (const { target, receipts, error } of e.targets) {
+    write(`\nVersions in ${target}:${error ? ` ${error}` : ''}`);
+    if (receipts)
+      printTable(
+        cli.stdout,
+        receipts.columns.map((title) => ({ title })),
+        receipts.rows,
+      );
+  }
+  if (e.rejects.length === 0) return;
+  write('\nRejects:');
+  printTable(
+    cli.stdout,
+    [{ title: 'item', align: 'right' }, { title: 'reason' }, { title: 'detail' }, { title: 'raw' }],
+    e.rejects.map((r) => [r.item, r.reason, r.detail, r.raw]),
+  );
+}

@@ -1,0 +1,39 @@
+/** Ctrl-C: the first asks the work to end cleanly, the second ends the program. */
+import { EtlError } from '../core/errors.ts';
+
+export type InterruptName = 'SIGINT' | 'SIGTERM';
+
+/** What a shell reports for a program that a signal ended. */
+const EXIT_OF: Readonly<Record<InterruptName, number>> = { SIGINT: 130, SIGTERM: 143 };
+
+export interface InterruptOptions {
+  /** Tells the operator that the first one was heard. */
+  readonly say: (text: string) => void;
+  /** Ends the program at once. */
+  readonly exit: (code: number) => void;
+}
+
+export class Interrupt {
+  /** What the operator is told; a command that has no slices says something else. */
+  notice = 'finishing the slice in hand, press again to stop at once';
+  private readonly controller = new AbortController();
+  private readonly options: InterruptOptions;
+
+  constructor(options: InterruptOptions) {
+    this.options = options;
+  }
+
+  get signal(): AbortSignal {
+    return this.controller.signal;
+  }
+
+  press(name: InterruptName): void {
+    if (this.signal.aborted) {
+      this.options.exit(EXIT_OF[name]);
+      return;
+    }
+    this.options.say(this.notice);
+    const hint = 'start it again: it goes on where it stopped';
+    this.controller.abort(new EtlError('failed', 'interrupted', `interrupted by ${name}`, { hint }));
+  }
+}

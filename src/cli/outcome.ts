@@ -1,0 +1,55 @@
+/** How a command that moved data tells what came of it. */
+import type { RunOutcome } from '../run/session.ts';
+import type { CliContext } from './context.ts';
+import { describeFailure } from './failure.ts';
+import { printJson } from './output.ts';
+
+/** Prints the outcome, as JSON on stdout or as some lines, and sets the exit code. */
+export function tellOutcome(cli: CliContext, outcome: RunOutcome, asJson: boolean): void {
+  cli.screen.settle();
+  cli.finish(outcome.exitCode);
+  if (asJson) printJson(cli.stdout, documentOf(outcome));
+  else if (!cli.verbosity.quiet) cli.stdout.write(`${linesOf(outcome).join('\n')}\n`);
+  const shown = { verbose: cli.verbosity.verbose, secrets: cli.secrets };
+  for (const error of outcome.errors.slice(0, ERRORS_SHOWN)) cli.screen.print(describeFailure(error, shown));
+  const more = outcome.errors.length - ERRORS_SHOWN;
+  if (more > 0) cli.screen.print(`… and ${more} more errors; partner-etl status shows what is missing`);
+}
+
+const ERRORS_SHOWN = 5;
+
+function documentOf({ run, published, errors }: RunOutcome) {
+  return {
+    ...run,
+    published: published.map(({ target, result }) => ({ target, ...(result ?? { slices: 0, rows: 0 }) })),
+    errors: errors.map(({ kind, code, message, hint, concern }) => ({
+      kind,
+      code,
+      message,
+      hint: hint ?? null,
+      ...concern,
+    })),
+  };
+}
+
+function linesOf({ run, published }: RunOutcome): string[] {
+  const { summary } = run;
+  if (!summary) return [];
+  const n = (value: number) => value.toLocaleString('en-US');
+  const lines = [
+    `${n(summary.rows)} rows in ${n(summary.windows)} windows (${n(summary.calls)} calls): ${n(summary.slices_changed)} slices changed, ${n(summary.slices_unchanged)} unchanged`,
+  ];
+  for (const { target, result } of published)
+    if (result)
+      lines.push(
+        `${target}: ${n(result.slices)} slices, ${n(result.rows)} rows loaded in ${(result.tookMs / 1000).toFixed(1)} s`,
+      );
+    else lines.push(`${target}: nothing to load`);
+  if (summary.slices_held > 0)
+    lines.push(
+      `${n(summary.slices_held)} slices are held: partner-etl status lists them, partner-etl release applies one`,
+    );
+  if (summary.rejects > 0) lines.push(`${n(summary.rejects)} rows were rejected: partner-etl rejects shows them`);
+  if (summary.duplicates > 0) lines.push(`${n(summary.duplicates)} exact duplicates were dropped`);
+  return lines;
+}

@@ -1,0 +1,96 @@
+/** The command line: which commands there are, what is true for all of them, and how they end. */
+import { Command, CommanderError } from 'commander';
+import { asEtlError, EXIT, exitCodeOf } from '../core/errors.ts';
+import * as again from './again.ts';
+import * as backfill from './backfill.ts';
+import type { CliContext } from './context.ts';
+import * as demo from './demo.ts';
+import * as doctor from './doctor.ts';
+import * as explain from './explain.ts';
+import { describeFailure } from './failure.ts';
+import { addExamples } from './help.ts';
+import * as init from './init.ts';
+import * as plan from './plan.ts';
+import * as rejects from './rejects.ts';
+import * as run from './run.ts';
+import * as sandbox from './sandbox.ts';
+import * as sql from './sql.ts';
+import * as status from './status.ts';
+import * as verify from './verify.ts';
+
+/** Every command is a file of its own that registers itself. */
+interface CommandFile {
+  register(program: Command, context: CliContext): void;
+}
+
+/** In the order in which --help lists them. */
+const COMMANDS: readonly CommandFile[] = [
+  run,
+  backfill,
+  plan,
+  status,
+  explain,
+  rejects,
+  again,
+  verify,
+  sql,
+  init,
+  doctor,
+  sandbox,
+  demo,
+];
+
+/** The program, ready to parse; it throws CommanderError where commander would exit. */
+export function buildProgram(context: CliContext): Command {
+  const program = new Command('partner-etl');
+  program
+    .description('Brings what a retail partner earned, why, and whether it was paid, into DuckDB and Postgres.')
+    .version(context.version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print help; also after a command')
+    .option('--verbose', 'log everything, show the stack of an error')
+    .option('--quiet', 'no progress, only errors')
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => context.stdout.write(text),
+      writeErr: (text) => context.screen.print(text.trimEnd()),
+      getOutHelpWidth: () => Math.min(context.stdout.columns, HELP_WIDTH),
+      getErrHelpWidth: () => HELP_WIDTH,
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
+    })
+    .showHelpAfterError('(partner-etl --help lists the commands; --help after a command explains it)')
+    .hook('preAction', (_, action) => {
+      const { verbose = false, quiet = false } = action.optsWithGlobals<{ verbose?: boolean; quiet?: boolean }>();
+      context.settle({ verbose, quiet });
+    });
+  for (const command of COMMANDS) command.register(program, context);
+  addExamples(program, [
+    ['demo', 'see it work, without credentials'],
+    ['init', 'write commented settings; then set what it asks for in the environment'],
+    ['doctor', 'check everything and say the mend'],
+    ['run', 'the nightly job: everything that is due'],
+    ['backfill orders --from 2023-01-01 --to 2025-12-31', 'a past range'],
+  ]);
+  program.addHelpText('after', EXIT_CODES);
+  return program;
+}
+
+const HELP_WIDTH = 110;
+const EXIT_CODES = `
+Exit codes: 0 done; 1 something failed; 2 wrong usage or settings; 3 done, but slices are held or rows rejected;
+4 credentials refused or address banned; 75 another run holds the lock.`;
+
+/** Runs the command that `words` name (without node and script). Never throws; returns the exit code. */
+export async function runProgram(words: readonly string[], context: CliContext): Promise<number> {
+  try {
+    await buildProgram(context).parseAsync(words, { from: 'user' });
+    return context.exitCode;
+  } catch (thrown) {
+    context.screen.settle();
+    // Commander has said what is wrong already; help and version are no failure.
+    if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? EXIT.done : EXIT.usage;
+    const { verbose } = context.verbosity;
+    context.screen.print(describeFailure(thrown, { verbose, secrets: context.secrets }));
+    return exitCodeOf(asEtlError(thrown));
+  }
+}

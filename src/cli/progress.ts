@@ -1,0 +1,112 @@
+/**
+ * Shows progress: one live line for each pipeline on a terminal, plain lines elsewhere, nothing with --quiet.
+ * The time left is what the windows so far took on average, which holds the pauses of the budget as well.
+ */
+import type { Clock } from '../core/clock.ts';
+import type { Progress, WindowDone } from '../core/progress.ts';
+import type { Screen } from './screen.ts';
+
+export interface ProgressOptions {
+  readonly screen: Screen;
+  readonly clock: Clock;
+  readonly quiet: boolean;
+}
+
+interface Track {
+  readonly pipeline: string;
+  readonly windows: number;
+  readonly beganMs: number;
+  done: number;
+  rows: number;
+  changed: number;
+  /** When it was last shown, in milliseconds since the epoch. */
+  shownMs: number;
+}
+
+/** Live lines are drawn again at most this often. */
+const REDRAW_MS = 100;
+/** Plain lines end up in a file: one now and then is enough. */
+const LINE_EVERY_MS = 10_000;
+
+export function createProgress({ screen, clock, quiet }: ProgressOptions): Progress {
+  if (quiet) return { begin: nothing, window: nothing, end: nothing, note: nothing };
+  const tracks = new Map<string, Track>();
+  let drawnMs = Number.NEGATIVE_INFINITY;
+
+  const draw = () => {
+    drawnMs = clock.now();
+    screen.live([...tracks.values()].map((track) => lineOf(track, clock.now())));
+  };
+  return {
+    begin(pipeline, windows) {
+      const now = clock.now();
+      tracks.set(pipeline, { pipeline, windows, beganMs: now, done: 0, rows: 0, changed: 0, shownMs: now });
+      if (screen.isTTY) draw();
+      else screen.print(`${pipeline}: ${count(windows, 'window')} to fetch`);
+    },
+    window(pipeline, done) {
+      const track = tracks.get(pipeline);
+      if (track === undefined) return;
+      addTo(track, done);
+      const now = clock.now();
+      if (screen.isTTY) {
+        if (now - drawnMs >= REDRAW_MS) draw();
+      } else if (now - track.shownMs >= LINE_EVERY_MS) {
+        track.shownMs = now;
+        screen.print(lineOf(track, now));
+      }
+    },
+    end(pipeline) {
+      const track = tracks.get(pipeline);
+      if (track === undefined) return;
+      tracks.delete(pipeline);
+      // Without this line gone first, it would stand there twice for a moment.
+      if (screen.isTTY) draw();
+      screen.print(endOf(track, clock.now()));
+    },
+    note: (text) => screen.print(text),
+  };
+}
+
+function nothing(): void {
+  // --quiet
+}
+
+function addTo(track: Track, done: WindowDone): void {
+  track.done += 1;
+  track.rows += done.rows;
+  track.changed += done.changed;
+}
+
+function lineOf(track: Track, nowMs: number): string {
+  const elapsedMs = nowMs - track.beganMs;
+  const parts = [`${number(track.done)}/${count(track.windows, 'window')}`, count(track.rows, 'row')];
+  if (elapsedMs > 0 && track.rows > 0) parts.push(`${number(Math.round((track.rows * 1000) / elapsedMs))} rows/s`);
+  const left = track.windows - track.done;
+  if (track.done > 0 && left > 0) parts.push(`about ${duration((elapsedMs / track.done) * left)} left`);
+  return `${track.pipeline}: ${parts.join(', ')}`;
+}
+
+function endOf(track: Track, nowMs: number): string {
+  const windows =
+    track.done === track.windows ? count(track.windows, 'window') : `${track.done} of ${track.windows} windows`;
+  const changed = `${count(track.changed, 'slice')} changed`;
+  return `${track.pipeline}: ${windows}, ${count(track.rows, 'row')}, ${changed}, took ${duration(nowMs - track.beganMs)}`;
+}
+
+function number(value: number): string {
+  return value.toLocaleString('en-US');
+}
+
+function count(value: number, what: string): string {
+  return `${number(value)} ${what}${value === 1 ? '' : 's'}`;
+}
+
+/** Seconds below two minutes, then minutes, then hours and minutes. */
+export function duration(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 120) return `${seconds} s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 120) return `${minutes} min`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}

@@ -1,0 +1,116 @@
+import type { Command } from 'commander';
+import { type DayState, type PipelineStatus, type Status, statusOf } from '../run/status.ts';
+import type { CliContext } from './context.ts';
+import { addExamples } from './help.ts';
+import { printJson, printTable } from './output.ts';
+import { withApp } from './with-app.ts';
+
+export function register(program: Command, cli: CliContext): void {
+  const command = program
+    .command('status')
+    .description('freshness of every pipeline, the grid of days, holds, rejects, drift, the last runs')
+    .option('--json', 'print one JSON document')
+    .action(async ({ json = false }: { json?: boolean }) => {
+      const status = await withApp(cli, statusOf);
+      if (json) printJson(cli.stdout, status);
+      else tell(cli, status);
+    });
+  addExamples(command, [
+    ['status', 'how things stand'],
+    ['status --json', 'the same for a program'],
+  ]);
+}
+
+const MARK: Readonly<Record<DayState, string>> = { missing: '·', failed: '!', held: 'h', open: 'o', settled: '█' };
+/** Days of the grid that are shown, newest at the end. */
+const GRID_DAYS = 92;
+
+function tell(cli: CliContext, status: Status): void {
+  const right = 'right' as const;
+  printTable(
+    cli.stdout,
+    [
+      { title: 'pipeline' },
+      { title: 'newest day' },
+      { title: 'behind', align: right },
+      { title: 'rows', align: right },
+      ...(['settled', 'open', 'held', 'failed', 'missing'] as const).map((title) => ({ title, align: right })),
+      { title: 'rejects', align: right },
+    ],
+    status.pipelines.map((p) => [
+      p.enabled ? p.pipeline : `${p.pipeline} (off)`,
+      p.newest ?? 'never loaded',
+      p.days_behind === null ? '' : `${p.days_behind} d`,
+      p.rows.toLocaleString('en-US'),
+      p.counts.settled,
+      p.counts.open,
+      p.counts.held,
+      p.counts.failed,
+      p.counts.missing,
+      p.rejects,
+    ]),
+  );
+  cli.stdout.write(`\n${status.pipelines.map(gridOf).join('\n')}\n${LEGEND}\n`);
+  for (const t of status.targets)
+    cli.stdout.write(
+      `${t.target}: ${t.error ?? (t.slices_behind === 0 ? 'holds everything that the lake holds' : `${t.slices_behind} slices behind the lake`)}\n`,
+    );
+  tellAside(cli, status);
+  tellRuns(cli, status);
+}
+
+const LEGEND = '█ settled  o open  h held  ! failed  · missing';
+
+function gridOf({ pipeline, days }: PipelineStatus): string {
+  const shown = days.slice(-GRID_DAYS);
+  const first = shown[0]?.day ?? '';
+  return `${pipeline.padEnd(12)} ${first} ${shown.map((d) => MARK[d.state]).join('')} ${shown.at(-1)?.day ?? ''}`;
+}
+
+function tellAside(cli: CliContext, { holds, drift }: Status): void {
+  if (holds.length > 0) {
+    cli.stdout.write('\nHeld back (partner-etl release PIPELINE DAY applies one):\n');
+    printTable(
+      cli.stdout,
+      [{ title: 'pipeline' }, { title: 'day' }, { title: 'why' }, { title: 'detail' }, { title: 'since' }],
+      holds.map((h) => [h.pipeline, h.slice_day, h.reason, h.detail, h.held_at]),
+    );
+  }
+  if (drift.length === 0) return;
+  cli.stdout.write('\nDrift seen in the last runs:\n');
+  printTable(
+    cli.stdout,
+    [
+      { title: 'pipeline' },
+      { title: 'kind' },
+      { title: 'field' },
+      { title: 'count', align: 'right' },
+      { title: 'example' },
+    ],
+    drift.map((d) => [d.pipeline, d.kind, d.field, d.count, d.example]),
+  );
+}
+
+function tellRuns(cli: CliContext, { runs }: Status): void {
+  if (runs.length === 0) return void cli.stdout.write('\nNo run yet: partner-etl run\n');
+  cli.stdout.write('\nLast runs:\n');
+  printTable(
+    cli.stdout,
+    [
+      { title: 'run' },
+      { title: 'command' },
+      { title: 'started' },
+      { title: 'result' },
+      { title: 'rows', align: 'right' },
+      { title: 'changed', align: 'right' },
+    ],
+    runs.map((r) => [
+      r.run_id,
+      r.command,
+      r.started_at,
+      r.result ?? 'did not end',
+      r.summary?.rows,
+      r.summary?.slices_changed,
+    ]),
+  );
+}

@@ -1,0 +1,30 @@
+import type { Command } from 'commander';
+import { EXIT } from '../core/errors.ts';
+import { verify } from '../run/verify.ts';
+import type { CliContext } from './context.ts';
+import { addExamples } from './help.ts';
+import { printJson, printTable } from './output.ts';
+import { withApp } from './with-app.ts';
+
+export function register(program: Command, cli: CliContext): void {
+  const command = program
+    .command('verify')
+    .description('compare vault, lake and targets to the last digit; exit 1 on any difference')
+    .option('--json', 'print one JSON document')
+    .action(async ({ json = false }: { json?: boolean }) => {
+      const result = await withApp(cli, verify);
+      const { answers, slices, rows, differences } = result;
+      cli.finish(differences.length > 0 ? EXIT.failed : EXIT.done);
+      if (json) return printJson(cli.stdout, result);
+      if (differences.length > 0)
+        printTable(
+          cli.stdout,
+          [{ title: 'hop' }, { title: 'pipeline' }, { title: 'day' }, { title: 'problem' }, { title: 'mend' }],
+          differences.map((d) => [d.hop, d.pipeline, d.day, d.problem, d.mend]),
+        );
+      const n = (value: number) => value.toLocaleString('en-US');
+      const found = differences.length === 0 ? 'no difference' : `${n(differences.length)} differences`;
+      cli.stdout.write(`${n(answers)} answers, ${n(slices)} slices, ${n(rows)} rows compared: ${found}\n`);
+    });
+  addExamples(command, [['verify', 'prove that every hop holds the same']]);
+}

@@ -1,0 +1,20 @@
+/** Addresses of the service: https, except on this machine; nothing in them that belongs into a header or a secret. */
+
+export const SERVICE_ADDRESS =
+  'an https address such as https://api.example.com (http only on this machine), without user, password, query or fragment';
+
+export function isServiceAddress(text: string): boolean {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || /[?#@\s]/.test(text)) return false;
+  if (url.username !== '' || url.password !== '') return false;
+  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname));
+}
+
+/** The address without a slash at its end, so that a path can be joined to it. */
+export function trimAddress(text: string): string {
+  return text.replace(/\/+$/, '');
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(host);
+}

@@ -1,0 +1,167 @@
+/** What the environment says: addresses, credentials, places. The only way in for secrets. */
+import { readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { type Day, isDay } from '../core/days.ts';
+import { isServiceAddress, SERVICE_ADDRESS } from './address.ts';
+import { nearest } from './near-miss.ts';
+import { type Problem, showValue } from './problems.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface Credentials {
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+export interface EnvironmentSettings {
+  readonly baseUrl: string | null;
+  readonly authUrl: string | null;
+  readonly today: Day | null;
+  readonly postgresUrl: string | null;
+  readonly problems: readonly Problem[];
+  readonly warnings: readonly string[];
+}
+
+export interface FoundCredentials {
+  readonly credentials: Credentials | null;
+  /** Variables that are not set and would have to be. */
+  readonly missing: readonly string[];
+  readonly problems: readonly Problem[];
+  readonly warnings: readonly string[];
+}
+
+const NAMES = [
+  'PARTNER_BASE_URL',
+  'PARTNER_AUTH_URL',
+  'PARTNER_CLIENT_ID',
+  'PARTNER_CLIENT_SECRET',
+  'PARTNER_CLIENT_SECRET_FILE',
+  'PARTNER_ETL_HOME',
+  'PARTNER_ETL_CONFIG',
+  'PARTNER_ETL_POSTGRES_URL',
+  'PARTNER_ETL_TODAY',
+];
+
+/** Taking a shorter text out of every message would make them unreadable and hide nothing. */
+const SHORTEST_SECRET = 4;
+
+const POSTGRES_ADDRESS = 'an address such as postgres://user:password@host:5432/database';
+
+/** A variable's value; one that is set but empty counts as not set. */
+export function variable(env: Environment, name: string): string | null {
+  const value = env[name];
+  return value === undefined || value.trim() === '' ? null : value;
+}
+
+/** Values in the environment that nobody may ever see, also inside other texts. */
+export function secretsIn(env: Environment): string[] {
+  const names = Object.keys(env).filter((name) => /^PARTNER_\w*(?:SECRET|POSTGRES_URL)$/.test(name));
+  return names.flatMap((name) => {
+    const value = variable(env, name);
+    return value === null ? [] : [value, ...passwordOf(value)].filter((secret) => secret.length >= SHORTEST_SECRET);
+  });
+}
+
+/** The password inside an address, as it stands and decoded. */
+function passwordOf(text: string): string[] {
+  const password = URL.canParse(text) ? new URL(text).password : '';
+  if (password === '') return [];
+  try {
+    return [password, decodeURIComponent(password)];
+  } catch {
+    return [password];
+  }
+}
+
+export function readEnvironment(env: Environment): EnvironmentSettings {
+  const problems: Problem[] = [];
+  const checked = (name: string, isGood: (text: string) => boolean, accepted: string, show: boolean) => {
+    const value = variable(env, name)?.trim() ?? null;
+    if (value === null || isGood(value)) return value;
+    const shown = show ? showValue(value, secretsIn(env)) : undefined;
+    problems.push({
+      where: 'environment',
+      key: name,
+      ...(shown === undefined ? {} : { value: shown }),
+      accepted: `${accepted} is accepted`,
+    });
+    return null;
+  };
+  return {
+    baseUrl: checked('PARTNER_BASE_URL', isServiceAddress, SERVICE_ADDRESS, true),
+    authUrl: checked('PARTNER_AUTH_URL', isServiceAddress, SERVICE_ADDRESS, true),
+    today: checked('PARTNER_ETL_TODAY', isDay, 'a day as yyyy-mm-dd', true) as Day | null,
+    postgresUrl: checked('PARTNER_ETL_POSTGRES_URL', isPostgresAddress, POSTGRES_ADDRESS, false),
+    problems,
+    warnings: misspelt(env),
+  };
+}
+
+function isPostgresAddress(text: string): boolean {
+  return /^postgres(?:ql)?:$/.test(URL.canParse(text) ? new URL(text).protocol : '');
+}
+
+function misspelt(env: Environment): string[] {
+  const strangers = Object.keys(env).filter((name) => name.startsWith('PARTNER') && !NAMES.includes(name));
+  return strangers.flatMap((name) => {
+    if (/^PARTNER_\w+_CLIENT_(?:ID|SECRET|SECRET_FILE)$/.test(name)) return [];
+    const near = nearest(name, NAMES);
+    return near === null ? [] : [`${name} is set, but nothing reads it; did you mean ${near}?`];
+  });
+}
+
+/** The pair `default` is PARTNER_CLIENT_ID and so on; `shop` is PARTNER_SHOP_CLIENT_ID and so on. */
+export async function readCredentials(pair: string, env: Environment, cwd: string): Promise<FoundCredentials> {
+  const prefix = pair === 'default' ? 'PARTNER' : `PARTNER_${pair.toUpperCase().replaceAll('-', '_')}`;
+  const idName = `${prefix}_CLIENT_ID`;
+  const secretName = `${prefix}_CLIENT_SECRET`;
+  const fileName = `${prefix}_CLIENT_SECRET_FILE`;
+  const problems: Problem[] = [];
+  const wrong = (key: string, accepted: string) => problems.push({ where: 'environment', key, accepted });
+
+  const clientId = variable(env, idName);
+  if (clientId !== null && /[:\s]|\p{Cc}/u.test(clientId))
+    wrong(idName, 'an id without colon and white space is accepted');
+  const file = variable(env, fileName);
+  let clientSecret = variable(env, secretName);
+  let warnings: readonly string[] = [];
+  if (clientSecret !== null && file !== null) wrong(fileName, `${secretName} is set as well: keep one of them`);
+  else if (file !== null) {
+    const read = await readSecretFile(path.resolve(cwd, file), fileName);
+    clientSecret = read.secret;
+    warnings = read.warnings;
+    if (read.problem !== null) wrong(fileName, read.problem);
+  }
+  if (clientSecret !== null && /\p{Cc}/u.test(clientSecret))
+    wrong(file === null ? secretName : fileName, 'one line without control characters is accepted');
+
+  const missing = clientId === null ? [idName] : [];
+  if (variable(env, secretName) === null && file === null) missing.push(`${secretName} (or ${fileName})`);
+  const credentials =
+    clientId !== null && clientSecret !== null && problems.length === 0 ? { clientId, clientSecret } : null;
+  return { credentials, missing, problems, warnings };
+}
+
+interface SecretFile {
+  readonly secret: string | null;
+  readonly problem: string | null;
+  readonly warnings: readonly string[];
+}
+
+const LONGEST_SECRET_BYTES = 4096;
+
+async function readSecretFile(file: string, name: string): Promise<SecretFile> {
+  const nothing = (problem: string) => ({ secret: null, problem, warnings: [] });
+  try {
+    const { size, mode } = await stat(file);
+    if (size > LONGEST_SECRET_BYTES)
+      return nothing(`the file that it names is larger than ${LONGEST_SECRET_BYTES} bytes`);
+    const secret = (await readFile(file, 'utf8')).replace(/\r?\n$/, '');
+    if (secret === '') return nothing('the file that it names is empty');
+    const open = process.platform !== 'win32' && (mode & 0o077) !== 0;
+    const warnings = open ? [`the file that ${name} names can be read by others: chmod 600 it`] : [];
+    return { secret, problem: null, warnings };
+  } catch (error) {
+    return nothing(`the file that it names cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`);
+  }
+}

@@ -1,0 +1,218 @@
+/**
+ * What the settings files may say. Every message is the end of "… is accepted", so that an error can name it.
+ * Defaults stand in config/default.yaml alone: here nothing is optional.
+ */
+import { Cron } from 'croner';
+import { z } from 'zod';
+import { pipelines } from '../../pipelines/index.ts';
+import { type Day, isDay } from '../core/days.ts';
+import { LIMITS } from '../core/limits.ts';
+import { isServiceAddress, SERVICE_ADDRESS } from './address.ts';
+
+const ZONE_ERROR = 'the name of a time zone such as Europe/Amsterdam';
+const CRON_ERROR = "five fields: minute, hour, day, month, weekday, such as '30 5 * * *'";
+
+const whole = (least: number, most: number, unit: string) => {
+  const error = `a whole number of ${unit} from ${least} to ${most}`;
+  return z.int({ error }).min(least, { error }).max(most, { error });
+};
+
+const ratio = () => {
+  const error = 'a number from 0 to 1';
+  return z.number({ error }).min(0, { error }).max(1, { error });
+};
+
+const yesOrNo = () => z.boolean({ error: 'true or false' });
+
+const matching = (pattern: RegExp, error: string) => z.string({ error }).regex(pattern, { error });
+
+const serviceAddress = () => z.string({ error: SERVICE_ADDRESS }).refine(isServiceAddress, { error: SERVICE_ADDRESS });
+
+const parameter = () => matching(/^[A-Za-z][A-Za-z0-9._-]*$/, 'a name of letters, digits, ".", "_" and "-"');
+
+const mediaType = () =>
+  matching(/^[A-Za-z0-9.+-]+\/(?:[A-Za-z0-9.+-]|\{version\})+$/, 'a media type such as application/json');
+
+/** A path with exactly the given placeholder besides `{version}`, which may always stand there. */
+function callPath(placeholder?: 'ean' | 'id') {
+  const needed = placeholder === undefined ? [] : [`{${placeholder}}`];
+  const error = `a path that begins with "/"${needed.map((name) => `, holds ${name}`).join('')} and no other "{…}" than {version}`;
+  return z.string({ error }).refine(
+    (text) => {
+      const found = (text.match(/\{[^}]*\}/g) ?? []).filter((name) => name !== '{version}');
+      const plain = text.replaceAll(/\{[a-z]+\}/g, '');
+      return /^\/[A-Za-z0-9._~/-]*$/.test(plain) && found.join() === needed.join();
+    },
+    { error },
+  );
+}
+
+interface Ceiling {
+  readonly calls: number;
+  readonly perSeconds: number;
+  readonly said: string;
+}
+
+/** `ceiling`: what the service is known to bear; a budget above it would lead to refusals or a ban. */
+function budget(ceiling?: Ceiling) {
+  const shape = z.strictObject({
+    calls: whole(1, 10_000, 'calls'),
+    perSeconds: whole(1, 86_400, 'seconds'),
+    concurrency: whole(1, 32, 'calls at once'),
+  });
+  if (ceiling === undefined) return shape;
+  return shape.refine((b) => b.calls * ceiling.perSeconds <= ceiling.calls * b.perSeconds && b.calls <= ceiling.calls, {
+    error: `a budget of at most ${ceiling.said}`,
+  });
+}
+
+const COMMISSION_CEILING = { calls: 28, perSeconds: 1, said: '28 calls a second' };
+const REDUCTIONS_CEILING = { calls: 10, perSeconds: 3600, said: '10 calls in 3600 seconds' };
+
+const area = () => ({
+  version: matching(/^[A-Za-z0-9._-]+$/, 'a version such as v2'),
+  credentials: matching(/^[A-Za-z][A-Za-z0-9_-]*$/, 'the name of a pair of credentials: letters, digits, "_" and "-"'),
+});
+
+const report = () =>
+  z.strictObject({
+    path: callPath(),
+    accept: mediaType(),
+    startParameter: parameter(),
+    endParameter: parameter(),
+    budget: budget(),
+  });
+
+const simpleCall = (placeholder?: 'ean' | 'id', ceiling?: Ceiling) =>
+  z.strictObject({ path: callPath(placeholder), accept: mediaType(), budget: budget(ceiling) });
+
+const retailer = () =>
+  z.strictObject({
+    ...area(),
+    subscriptions: z.strictObject({
+      path: callPath(),
+      itemPath: callPath('id'),
+      accept: mediaType(),
+      contentType: mediaType(),
+      budget: budget(),
+    }),
+    signatureKeys: simpleCall(),
+    // The id is part of the path from v6 on only.
+    testPush: z.strictObject({
+      path: z.union([callPath(), callPath('id')], { error: 'a path that begins with "/", with or without {id}' }),
+      accept: mediaType(),
+      budget: budget(),
+    }),
+    processStatus: simpleCall('id', { calls: 100, perSeconds: 1, said: '100 calls a second' }),
+    commission: z.strictObject({
+      budget: budget(COMMISSION_CEILING),
+      single: z.strictObject({
+        path: callPath('ean'),
+        accept: mediaType(),
+        conditionParameter: parameter(),
+        priceParameter: parameter(),
+      }),
+      bulk: z.strictObject({
+        path: callPath(),
+        accept: mediaType(),
+        contentType: mediaType(),
+        priceField: parameter(),
+        eansPerRequest: whole(1, 100, 'EANs'),
+      }),
+    }),
+    reductions: simpleCall(undefined, REDUCTIONS_CEILING),
+    reductionsName: simpleCall(undefined, REDUCTIONS_CEILING),
+  });
+
+const timeouts = () =>
+  z
+    .strictObject({
+      connectMs: whole(100, 600_000, 'milliseconds'),
+      headersMs: whole(100, 3_600_000, 'milliseconds'),
+      bodyMs: whole(100, 3_600_000, 'milliseconds'),
+      totalMs: whole(100, 86_400_000, 'milliseconds'),
+    })
+    .refine((t) => t.totalMs >= Math.max(t.connectMs, t.headersMs, t.bodyMs), {
+      path: ['totalMs'],
+      error: 'a number not smaller than the other three timeouts',
+    });
+
+const retry = () =>
+  z
+    .strictObject({
+      tries: whole(1, 20, 'calls'),
+      baseMs: whole(1, 3_600_000, 'milliseconds'),
+      longestMs: whole(1, 3_600_000, 'milliseconds'),
+    })
+    .refine((r) => r.longestMs >= r.baseMs, { path: ['longestMs'], error: 'a number not smaller than baseMs' });
+
+const service = () =>
+  z.strictObject({
+    baseUrl: serviceAddress().nullable(),
+    authUrl: serviceAddress().nullable(),
+    timeZone: z.string({ error: ZONE_ERROR }).refine(isTimeZone, { error: ZONE_ERROR }),
+    token: z.strictObject({
+      path: callPath(),
+      renewBeforeSeconds: whole(1, 3600, 'seconds'),
+      circuitMinutes: whole(1, 10_080, 'minutes'),
+      mostPerHour: whole(1, 120, 'token requests'),
+    }),
+    timeouts: timeouts(),
+    retry: retry(),
+    reports: z.strictObject({ ...area(), promotions: report(), orders: report(), commissions: report() }),
+    catalog: z.strictObject({
+      ...area(),
+      product: z.strictObject({
+        path: callPath('ean'),
+        accept: mediaType(),
+        countryParameter: parameter(),
+        budget: budget(),
+      }),
+    }),
+    retailer: retailer(),
+  });
+
+const pipeline = () =>
+  z.strictObject({
+    enabled: yesOrNo(),
+    schedule: z.string({ error: CRON_ERROR }).refine(isCron, { error: CRON_ERROR }),
+    startDay: z.custom<Day | null>((value) => value === null || (typeof value === 'string' && isDay(value)), {
+      error: 'a day as yyyy-mm-dd, or null',
+    }),
+    lookbackDays: whole(1, 3650, 'days'),
+    windowDays: whole(1, LIMITS.windowDays, 'days'),
+    lagDays: whole(0, 365, 'days'),
+  });
+
+/** One section for each declared pipeline. */
+function pipelineSections() {
+  return z.strictObject(Object.fromEntries(pipelines.map(({ name }) => [name, pipeline()])));
+}
+
+export const settingsSchema = z.strictObject({
+  service: service(),
+  pipelines: pipelineSections(),
+  targets: z.strictObject({ duckdb: z.strictObject({ enabled: yesOrNo() }) }),
+  guards: z.strictObject({
+    shrink: z.strictObject({ minRows: whole(1, 1_000_000_000, 'rows'), keepRatio: ratio() }),
+  }),
+});
+
+export type Settings = z.infer<typeof settingsSchema>;
+
+function isTimeZone(name: string): boolean {
+  try {
+    // Only names: an offset such as +01:00 knows no summer.
+    return /^[A-Za-z]/.test(name) && new Intl.DateTimeFormat('en', { timeZone: name }) !== null;
+  } catch {
+    return false;
+  }
+}
+
+function isCron(text: string): boolean {
+  try {
+    return new Cron(text, { mode: '5-part' }).nextRun() !== null;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,32 @@
+/** Where everything lies under the home directory. Only names are made here; nothing is read or written. */
+import path from 'node:path';
+
+export interface HomePaths {
+  readonly root: string;
+  readonly vault: string;
+  readonly lake: string;
+  readonly runs: string;
+  readonly locks: string;
+  /** Token cache, circuit, pacing between processes. */
+  readonly state: string;
+  /** Scratch space of runs; whatever lies there may be deleted when no run is at work. */
+  readonly work: string;
+  readonly inbox: string;
+  /** The DuckDB warehouse. */
+  readonly warehouse: string;
+}
+
+export function homePaths(root: string): HomePaths {
+  const at = (name: string) => path.join(path.resolve(root), name);
+  return {
+    root: path.resolve(root),
+    vault: at('vault'),
+    lake: at('lake'),
+    runs: at('runs'),
+    locks: at('locks'),
+    state: at('state'),
+    work: at('work'),
+    inbox: at('inbox'),
+    warehouse: at('warehouse.duckdb'),
+  };
+}

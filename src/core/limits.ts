@@ -1,0 +1,22 @@
+/** A limit on everything, in one place, with unit and reason. Settings may only tighten or widen what stands in config/. */
+const KiB = 1024;
+const MiB = 1024 * KiB;
+
+export const LIMITS = {
+  /** Bytes of one item of an answer. DuckDB allocates this twice for each thread that reads lines. */
+  itemBytes: 4 * MiB,
+  /** Nesting inside one item; real items are flat. */
+  itemDepth: 64,
+  /** Bytes of a rejected item that are kept beside its reason; the whole lies in the vault. */
+  rejectRawBytes: 64 * KiB,
+  /** Bytes of one decoded answer: a stop for a service that never ends its body. */
+  answerBytes: 64 * 1024 * MiB,
+  /** Bytes of an error body that are read for its message. */
+  errorBodyBytes: 16 * KiB,
+  /** Bytes of the token service's answer. */
+  tokenBodyBytes: 64 * KiB,
+  /** Memory that DuckDB may use for one statement before it spills to disk; the whole process stays under 700 MB. */
+  engineMemoryMiB: 256,
+  /** Days one request may cover at the most, whatever the settings say. */
+  windowDays: 366,
+} as const;

@@ -1,0 +1,114 @@
+/** What a pipeline is: one dataset, declared once. SQL, Parquet, table checks and dictionary are all made from it. */
+import { type ColumnKind, snakeCase } from './columns.ts';
+import { assert } from './errors.ts';
+
+export type ReportName = 'promotions' | 'orders' | 'commissions';
+
+/** A column whose value the service sends. */
+export interface SourceColumn {
+  /** Field id in the Parquet file: never reused, never changed. */
+  readonly id: number;
+  readonly column: string;
+  /** The field's name in the service's JSON. */
+  readonly field: string;
+  readonly kind: ColumnKind;
+  /** A row without it is a reject. */
+  readonly required: boolean;
+  readonly about: string;
+}
+
+/** Rules by which a column is made from another one; normalise knows their SQL. */
+export type DerivedRule = 'status-group' | 'local-time' | 'utc-time';
+
+export interface DerivedColumn {
+  readonly id: number;
+  readonly column: string;
+  readonly kind: ColumnKind;
+  readonly rule: DerivedRule;
+  /** The column that it is made from. */
+  readonly from: string;
+  readonly about: string;
+}
+
+export interface Pipeline {
+  readonly name: string;
+  /** Raised when the same answer would give other rows, so that slices of an older version are made again. */
+  readonly version: number;
+  readonly about: string;
+  readonly report: ReportName;
+  /** Table in schema `warehouse`. */
+  readonly table: string;
+  readonly columns: readonly SourceColumn[];
+  readonly derived: readonly DerivedColumn[];
+  /** Columns that name a row, or null where rows have no natural key. */
+  readonly key: readonly string[] | null;
+  /** The column that says to which slice a row belongs. */
+  readonly day: string;
+  /** Order of rows inside a slice's file. */
+  readonly sort: readonly string[];
+  /** DuckDB SQL over the columns: true where nothing in the row can change any more. */
+  readonly settledWhen: string;
+}
+
+/** Every pipeline's table ends with these. */
+export const EXTRA_COLUMN = 'extra';
+export const FETCH_COLUMN = 'fetch_id';
+export const LOADED_COLUMN = 'loaded_at';
+
+export interface ColumnOptions {
+  readonly required?: boolean;
+  /** The column's name where it is not the field's name in snake case. */
+  readonly column?: string;
+}
+
+/** Shorthand for the declarations under pipelines/. */
+export function column(
+  id: number,
+  field: string,
+  kind: ColumnKind,
+  about: string,
+  options: ColumnOptions = {},
+): SourceColumn {
+  return { id, field, kind, about, column: options.column ?? snakeCase(field), required: options.required ?? false };
+}
+
+/** Field ids of the columns that every table has; far above those that pipelines give. */
+export const EXTRA_FIELD_ID = 1001;
+export const FETCH_FIELD_ID = 1002;
+
+export interface StoredColumn {
+  readonly id: number;
+  readonly column: string;
+  readonly kind: ColumnKind;
+  readonly about: string;
+}
+
+/** The columns of the lake's files, in order: what was sent, what was derived, `extra`, `fetch_id`. */
+export function storedColumns(pipeline: Pipeline): StoredColumn[] {
+  return [
+    ...pipeline.columns,
+    ...pipeline.derived,
+    {
+      id: EXTRA_FIELD_ID,
+      column: EXTRA_COLUMN,
+      kind: 'json',
+      about: 'fields that the contract does not know, else null',
+    },
+    { id: FETCH_FIELD_ID, column: FETCH_COLUMN, kind: 'text', about: 'the fetch whose answer brought this content' },
+  ];
+}
+
+/** Refuses a declaration that contradicts itself; returns it unchanged. */
+export function declarePipeline(pipeline: Pipeline): Pipeline {
+  const names = new Set(storedColumns(pipeline).map((c) => c.column));
+  const ids = new Set(storedColumns(pipeline).map((c) => c.id));
+  const count = storedColumns(pipeline).length;
+  assert(names.size === count, `${pipeline.name}: two columns have one name`);
+  assert(ids.size === count, `${pipeline.name}: two columns have one field id`);
+  for (const used of [pipeline.day, ...pipeline.sort, ...(pipeline.key ?? []), ...pipeline.derived.map((d) => d.from)])
+    assert(names.has(used), `${pipeline.name}: no column is called ${used}`);
+  const required = pipeline.columns.filter((c) => c.required).map((c) => c.column);
+  for (const needed of [pipeline.day, ...(pipeline.key ?? [])])
+    assert(required.includes(needed), `${pipeline.name}: ${needed} must be required`);
+  return pipeline;
+}

@@ -1,0 +1,110 @@
+/**
+ * DuckDB as the engine of normalise, lake and warehouse: opening it with limits, and SQL text that cannot be broken out of.
+ *
+ * Rows cross into JavaScript only where there are few of them. Decimals and 64-bit integers cross as text or bigint.
+ */
+import { type DuckDBConnection, DuckDBInstance, type DuckDBValue } from '@duckdb/node-api';
+import { EtlError } from '../core/errors.ts';
+import { LIMITS } from '../core/limits.ts';
+
+export interface EngineOptions {
+  /** Where it may spill; made when missing. */
+  readonly tempDir: string;
+  /** A database file, or in memory when absent. */
+  readonly file?: string;
+  readonly readOnly?: boolean;
+  readonly memoryMiB?: number;
+  readonly threads?: number;
+}
+
+export type Row = Readonly<Record<string, DuckDBValue>>;
+
+/** One DuckDB instance with one connection; statements run one after the other. */
+export class Engine {
+  private readonly instance: DuckDBInstance;
+  readonly connection: DuckDBConnection;
+
+  private constructor(instance: DuckDBInstance, connection: DuckDBConnection) {
+    this.instance = instance;
+    this.connection = connection;
+  }
+
+  static async open(options: EngineOptions): Promise<Engine> {
+    const config: Record<string, string> = {
+      temp_directory: options.tempDir,
+      memory_limit: `${options.memoryMiB ?? LIMITS.engineMemoryMiB}MiB`,
+      autoinstall_known_extensions: 'false',
+      autoload_known_extensions: 'false',
+      preserve_insertion_order: 'false',
+    };
+    if (options.threads !== undefined) config.threads = String(options.threads);
+    if (options.readOnly) config.access_mode = 'READ_ONLY';
+    let instance: DuckDBInstance;
+    try {
+      instance = await DuckDBInstance.create(options.file ?? ':memory:', config);
+    } catch (cause) {
+      throw new EtlError('failed', 'engine_open', `DuckDB cannot open ${options.file ?? 'memory'}`, {
+        cause,
+        ...(options.file === undefined ? {} : { concern: { file: options.file } }),
+        hint: 'another program may have the file open for writing, or it is damaged: see the cause with --verbose',
+      });
+    }
+    const connection = await instance.connect();
+    await connection.run(`SET TimeZone = 'UTC'`);
+    return new Engine(instance, connection);
+  }
+
+  /** Runs a statement; returns how many rows it changed. */
+  async run(sql: string): Promise<number> {
+    const result = await this.connection.run(sql);
+    return result.rowsChanged;
+  }
+
+  /** Runs a statement and returns its rows as objects; for few rows. */
+  async rows(sql: string): Promise<Row[]> {
+    const reader = await this.connection.runAndReadAll(sql);
+    return reader.getRowObjects() as Row[];
+  }
+
+  /** The only row of a statement that returns one. */
+  async row(sql: string): Promise<Row> {
+    const rows = await this.rows(sql);
+    if (rows.length !== 1)
+      throw new EtlError('bug', 'one_row', `expected one row, got ${rows.length}: ${sql.slice(0, 200)}`);
+    return rows[0]!;
+  }
+
+  /** Runs `work` in a transaction: committed when it resolves, rolled back when it throws. */
+  async transaction<T>(work: () => Promise<T>): Promise<T> {
+    await this.run('BEGIN TRANSACTION');
+    let result: T;
+    try {
+      result = await work();
+    } catch (error) {
+      await this.run('ROLLBACK').catch(() => undefined); // the first error is the one to tell
+      throw error;
+    }
+    await this.run('COMMIT');
+    return result;
+  }
+
+  close(): void {
+    this.connection.closeSync();
+    this.instance.closeSync();
+  }
+}
+
+/** A text literal. */
+export function quoteText(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+/** An identifier. */
+export function quoteName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** A list of file names for read_parquet and its like. */
+export function quoteList(texts: readonly string[]): string {
+  return `[${texts.map(quoteText).join(', ')}]`;
+}

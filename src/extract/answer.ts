@@ -1,0 +1,142 @@
+/**
+ * One answer on its way in: as it arrives it goes to the vault as received, and, decoded, through sha256 and the splitter
+ * into a file of lines. Nothing is kept in memory beyond some chunks; each stage waits for the one behind it.
+ */
+import { createHash } from 'node:crypto';
+import { open, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { EtlError } from '../core/errors.ts';
+import type { Pipeline } from '../core/pipeline.ts';
+import { type Expect, type SplitField, type SplitResult, Splitter } from './splitter.ts';
+import type { Vault } from './vault.ts';
+
+/** An answer's lines, and what the splitter said of it. */
+export interface SplitAnswer {
+  readonly linesFile: string;
+  readonly lineBytes: number;
+  readonly splitRejectsFile: string;
+  readonly split: SplitResult;
+}
+
+export interface Received extends SplitAnswer {
+  readonly sha256: string;
+  readonly vaultPath: string;
+  readonly bytesDecoded: number;
+}
+
+/** What the splitter expects of a pipeline's items. */
+export function splitFields(pipeline: Pipeline): SplitField[] {
+  return pipeline.columns.map((c) => ({ field: c.field, expect: expected(c.kind) }));
+}
+
+function expected(kind: string): Expect {
+  if (kind === 'boolean') return 'boolean';
+  return ['money', 'percentage', 'ratio', 'count'].includes(kind) ? 'number' : 'text';
+}
+
+/** Takes a body in. Errors: `retry/…` when it came damaged, `failed/…` when it is no report; nothing stays in the vault then. */
+export async function receive(
+  body: AsyncIterable<Uint8Array>,
+  encoding: string | null,
+  pipeline: Pipeline,
+  vault: Vault,
+  folder: string,
+): Promise<Received> {
+  const isGzip = isGzipEncoding(encoding);
+  const stored = await vault.receive(pipeline.name, path.join(folder, 'body'));
+  const hash = createHash('sha256');
+  let bytesDecoded = 0;
+  async function* kept() {
+    for await (const chunk of body) {
+      await stored.write(chunk);
+      yield chunk;
+    }
+  }
+  async function* hashed() {
+    for await (const chunk of isGzip ? gunzip(kept()) : kept()) {
+      hash.update(chunk);
+      bytesDecoded += chunk.length;
+      yield chunk;
+    }
+  }
+  try {
+    const answer = await splitAnswer(hashed(), pipeline, folder);
+    const sha256 = hash.digest('hex');
+    return { ...answer, sha256, bytesDecoded, vaultPath: await stored.keep(sha256, isGzip) };
+  } catch (error) {
+    await stored.discard().catch(() => undefined); // the first error is the one to tell
+    throw error;
+  }
+}
+
+/** Splits decoded bytes into the files of `folder`; also the way in of a replay. */
+export async function splitAnswer(
+  decoded: AsyncIterable<Uint8Array>,
+  pipeline: Pipeline,
+  folder: string,
+): Promise<SplitAnswer> {
+  const linesFile = path.join(folder, 'lines.ndjson');
+  const splitRejectsFile = path.join(folder, 'split-rejects.ndjson');
+  await rm(splitRejectsFile, { force: true });
+  const lines = await open(linesFile, 'w');
+  const rejects = await open(splitRejectsFile, 'w');
+  let waiting: Uint8Array[] = [];
+  let refused = '';
+  let lineBytes = 0;
+  const splitter = new Splitter({
+    fields: splitFields(pipeline),
+    onLines: (buffer) => {
+      waiting.push(buffer.slice());
+      lineBytes += buffer.length;
+    },
+    onReject: (reject) => {
+      refused += `${JSON.stringify(reject)}\n`;
+    },
+  });
+  const flush = async () => {
+    if (waiting.length > 0) await lines.writev(waiting);
+    if (refused !== '') await rejects.write(refused);
+    waiting = [];
+    refused = '';
+  };
+  try {
+    for await (const chunk of decoded) {
+      splitter.write(chunk);
+      await flush();
+    }
+    const split = splitter.end();
+    await flush();
+    return { linesFile, splitRejectsFile, split, lineBytes };
+  } finally {
+    await lines.close();
+    await rejects.close();
+  }
+}
+
+function isGzipEncoding(encoding: string | null): boolean {
+  const name = encoding?.trim().toLowerCase() ?? 'identity';
+  if (name === 'identity' || name === '') return false;
+  if (name === 'gzip' || name === 'x-gzip') return true;
+  throw new EtlError(
+    'failed',
+    'content_encoding',
+    `the answer is encoded as ${JSON.stringify(name)}, which was not asked for`,
+  );
+}
+
+/** Undoes gzip; damaged or cut data is worth another try. */
+async function* gunzip(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const source = Readable.from(body, { objectMode: false });
+  const decoder = createGunzip({ chunkSize: 256 * 1024 });
+  source.on('error', (error) => decoder.destroy(error));
+  try {
+    yield* source.pipe(decoder) as AsyncIterable<Uint8Array>;
+  } catch (cause) {
+    if (cause instanceof EtlError) throw cause;
+    throw new EtlError('retry', 'damaged_gzip', 'the answer is damaged: its gzip data does not unpack', { cause });
+  } finally {
+    source.destroy();
+  }
+}

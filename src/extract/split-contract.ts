@@ -1,0 +1,85 @@
+/** What goes into the splitter and what comes out of it; the rules stand at the class in splitter.ts. */
+
+/** The JSON type that the contract expects of a field. */
+export type Expect = 'text' | 'number' | 'boolean';
+
+export interface SplitField {
+  /** The key in the JSON and in the output line. */
+  readonly field: string;
+  readonly expect: Expect;
+}
+
+export interface SplitLimits {
+  /** Bytes of one item; also of all members beside `items` together. */
+  readonly itemBytes: number;
+  /** Nesting inside one item, the item itself being 1; also of members beside `items`. */
+  readonly itemDepth: number;
+  readonly answerBytes: number;
+}
+
+export interface SplitOptions {
+  readonly fields: readonly SplitField[];
+  /** LIMITS of core when absent. */
+  readonly limits?: SplitLimits;
+  /**
+   * Called with finished lines, many at a time, ending in `\n`. The bytes are valid during the call only: the splitter
+   * writes over them afterwards. Write them synchronously or copy them (`lines.slice()`).
+   */
+  readonly onLines: (lines: Uint8Array) => void;
+  /** Called when the end of a rejected item was found; lines of earlier items may still be waiting for onLines. */
+  readonly onReject: (reject: SplitReject) => void;
+}
+
+export type RejectReason =
+  | 'not_an_object'
+  | 'invalid_utf8'
+  | 'duplicate_key'
+  | 'control_character'
+  | 'bad_escape'
+  | 'bad_literal'
+  | 'too_deep'
+  | 'item_too_large';
+
+export interface SplitReject {
+  /** Number of the item in the answer, from 0. */
+  readonly item: number;
+  /** Bytes from the beginning of the decoded answer to the first byte of the item. */
+  readonly offset: number;
+  /** Bytes of the item. */
+  readonly length: number;
+  /** The first fault of the item. */
+  readonly reason: RejectReason;
+  /** What was found and at which byte of the answer. */
+  readonly detail: string;
+}
+
+export type DriftKind =
+  | 'unknown_field'
+  | 'number_as_text'
+  | 'text_as_number'
+  | 'boolean_as_text'
+  | 'lone_surrogate'
+  | 'nul_removed'
+  | 'unknown_member';
+
+/** Counted as it is met, so also in the part of a rejected item that lies before its fault. */
+export interface SplitDrift {
+  readonly kind: DriftKind;
+  /** The field of the item, or the member of the answer; `…` for those past the first 100 unknown names. */
+  readonly field: string;
+  readonly count: number;
+  /** The first value met: short, printable. */
+  readonly example: string;
+}
+
+export interface SplitResult {
+  /** Always lines + rejects. */
+  readonly items: number;
+  readonly lines: number;
+  readonly rejects: number;
+  /** Bytes of the decoded answer. */
+  readonly bytes: number;
+  /** With its `\n`; a reader's limit for one object must not be below it. */
+  readonly longestLineBytes: number;
+  readonly drift: readonly SplitDrift[];
+}

@@ -1,0 +1,69 @@
+/** Counts where an answer differs from the contract without being wrong. */
+import { printable } from './split-buffer.ts';
+import type { DriftKind, SplitDrift } from './split-contract.ts';
+import { sameBytes } from './split-keys.ts';
+
+/** Unknown names that are counted one by one, and the longest of them; the rest goes under `…`. An answer could hold millions. */
+const NAMES_KEPT = 100;
+const NAME_BYTES = 256;
+
+const KINDS = [
+  'unknown_field',
+  'number_as_text',
+  'text_as_number',
+  'boolean_as_text',
+  'lone_surrogate',
+  'nul_removed',
+  'unknown_member',
+] as const satisfies readonly DriftKind[];
+
+/** A name of the answer, with what drifted there. */
+export class Named {
+  readonly name: string;
+  private readonly counts = new Float64Array(KINDS.length);
+  private readonly examples: string[] = KINDS.map(() => '');
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  /** Counts `times` and, the first time, keeps the bytes from `from` to `to` as the example. */
+  count(kind: DriftKind, times: number, bytes: Uint8Array, from: number, to: number): void {
+    const index = KINDS.indexOf(kind);
+    if (this.counts[index] === 0) this.examples[index] = printable(bytes, from, to);
+    this.counts[index]! += times;
+  }
+
+  report(): SplitDrift[] {
+    return KINDS.flatMap((kind, index) => {
+      const count = this.counts[index]!;
+      return count === 0 ? [] : [{ kind, field: this.name, count, example: this.examples[index]! }];
+    });
+  }
+}
+
+/** Names that the contract does not know, found again by their bytes. */
+export class UnknownNames {
+  private readonly hashes = new Int32Array(NAMES_KEPT);
+  private readonly texts: Uint8Array[] = [];
+  private readonly kept: Named[] = [];
+  private readonly rest = new Named('…');
+
+  find(bytes: Uint8Array, from: number, to: number, hash: number): Named {
+    const { hashes, texts, kept } = this;
+    for (let i = 0; i < kept.length; i++) {
+      const text = texts[i]!;
+      if (hashes[i] === hash && text.length === to - from && sameBytes(bytes, from, to, text, 0)) return kept[i]!;
+    }
+    if (kept.length === NAMES_KEPT || to - from > NAME_BYTES) return this.rest;
+    const named = new Named(printable(bytes, from, to, NAME_BYTES));
+    hashes[kept.length] = hash;
+    texts.push(bytes.slice(from, to));
+    kept.push(named);
+    return named;
+  }
+
+  report(): SplitDrift[] {
+    return [...this.kept, this.rest].flatMap((named) => named.report());
+  }
+}

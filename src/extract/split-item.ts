@@ -1,0 +1,193 @@
+/**
+ * One item on its way into a line: which field is in hand, and what becomes of its value.
+ *
+ * The value's text has been proved and lies at the end of `out` when one of the methods is called; a known field's value
+ * stays there, an unknown one's moves to `extra`. Positions in `out` stay valid while the line is in hand.
+ */
+import { ByteBuffer } from './split-buffer.ts';
+import type { DriftKind } from './split-contract.ts';
+import { type Named, UnknownNames } from './split-drift.ts';
+import type { Fields, KnownField } from './split-fields.ts';
+import { isNumber, isWord, type Literal } from './split-literal.ts';
+import { decodeText, type TextScanner } from './split-text.ts';
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
+export class Item {
+  readonly fields: Fields;
+  readonly unknown = new UnknownNames();
+  /** Text of the unknown fields so far, without the last brace. */
+  readonly extra = new ByteBuffer(4096);
+  /** Number in the answer, from 0. */
+  number = -1;
+  /** Byte of the answer where it begins. */
+  offset = 0;
+  /** The last known field of this item; its `next` is the guess for the one to come. */
+  last: KnownField;
+  /** What `_b` says: the first known field with a value of the wrong type. */
+  wrong: Uint8Array | null = null;
+  /** Where the known field in hand begins in `out`. */
+  fieldAt = 0;
+  /** Where its value's text begins, behind the quote. */
+  valueAt = 0;
+  private readonly out: ByteBuffer;
+  /** The field in hand, for drift. */
+  private name: Named;
+  /** Where the value of the unknown field in hand begins in `extra`. */
+  private extraAt = 0;
+
+  constructor(fields: Fields, out: ByteBuffer) {
+    this.fields = fields;
+    this.out = out;
+    this.last = fields.head;
+    this.name = fields.head;
+  }
+
+  begin(offset: number): void {
+    this.number++;
+    this.offset = offset;
+    this.last = this.fields.head;
+    this.name = this.fields.head;
+    this.wrong = null;
+    this.extra.at = 0;
+  }
+
+  end(): void {
+    if (this.extra.at > 0) this.extra.push(CLOSE_BRACE);
+  }
+
+  /** The fast path has brought the line up to this field, or into it. */
+  resume(known: KnownField, fieldAt: number, valueAt: number): void {
+    this.last = known;
+    this.name = known;
+    this.fieldAt = fieldAt;
+    this.valueAt = valueAt;
+  }
+
+  /** Opens a known field whose key, read to `out` from `at` on, gives way to what stands before a value in the line. */
+  openKnown(known: KnownField, at: number): void {
+    const { out } = this;
+    known.seenIn = this.number;
+    this.last.next = known;
+    out.at = at;
+    out.append(known.opening, 0, known.opening.length);
+    this.resume(known, at, out.at);
+  }
+
+  /** Opens an unknown field, whose key stands in `out` raw from `at` to `rawEnd` and decoded from `from` to `to`. */
+  openUnknown(at: number, rawEnd: number, from: number, to: number, hash: number): void {
+    const { out, extra } = this;
+    this.name = this.unknown.find(out.bytes, from, to, hash);
+    extra.push(extra.at === 0 ? OPEN_BRACE : COMMA);
+    this.moveKey(at, rawEnd);
+    this.extraAt = extra.at;
+  }
+
+  /** Moves a proved text from `out` into `extra`, with its quotes. */
+  moveText(from: number, to: number): void {
+    const { out, extra } = this;
+    extra.push(QUOTE);
+    extra.append(out.bytes, from, to);
+    extra.push(QUOTE);
+    out.at = from;
+  }
+
+  /** Moves a key inside an unknown field's value from `out` into `extra`. */
+  moveKey(from: number, to: number): void {
+    this.moveText(from, to);
+    this.extra.push(COLON);
+  }
+
+  /** Moves a bare token from `out` into `extra`. */
+  moveToken(from: number): void {
+    const { out, extra } = this;
+    extra.append(out.bytes, from, out.at);
+    out.at = from;
+  }
+
+  /** The value of an unknown field of the item has ended. */
+  unknownDone(): void {
+    this.name.count('unknown_field', 1, this.extra.bytes, this.extraAt, this.extra.at);
+  }
+
+  /** Counts what was mended in a text of the field in hand; the text lies in `out` from `from` to `to`. */
+  countMends(text: TextScanner, from: number, to: number): void {
+    const { bytes } = this.out;
+    if (text.surrogatesMended > 0) this.name.count('lone_surrogate', text.surrogatesMended, bytes, from, to);
+    if (text.nulsRemoved > 0) this.name.count('nul_removed', text.nulsRemoved, bytes, from, to);
+  }
+
+  /** The same for a key. */
+  countKeyMends(text: TextScanner): void {
+    const name = new TextEncoder().encode(this.name.name);
+    if (text.surrogatesMended > 0) this.name.count('lone_surrogate', text.surrogatesMended, name, 0, name.length);
+    if (text.nulsRemoved > 0) this.name.count('nul_removed', text.nulsRemoved, name, 0, name.length);
+  }
+
+  /** Name of the field in hand; empty before the first. */
+  get field(): string {
+    return this.name === this.fields.head ? '' : this.name.name;
+  }
+
+  /** The known field in hand got a text, which lies in `out` from `valueAt` on. */
+  knownText(escaped: boolean): void {
+    const { expect } = this.last;
+    if (expect === 'text') {
+      this.closeQuote();
+      return;
+    }
+    if (escaped) this.unescape();
+    const { out, valueAt } = this;
+    const isNumberText = expect === 'number' && isNumber(out.bytes, valueAt, out.at);
+    const isBooleanText =
+      expect === 'boolean' &&
+      (isWord(out.bytes, valueAt, out.at, 'true') || isWord(out.bytes, valueAt, out.at, 'false'));
+    if (isNumberText) this.pass('number_as_text');
+    else if (isBooleanText) this.pass('boolean_as_text');
+    else this.refuse();
+  }
+
+  /** The known field in hand got a bare token, which lies in `out` from `valueAt` on. */
+  knownLiteral(literal: Literal): void {
+    const { expect } = this.last;
+    const type = literal === 'number' ? 'number' : 'boolean';
+    if (literal === 'null') this.setNull();
+    else if (expect === type) this.closeQuote();
+    else if (expect !== 'text') this.refuse();
+    else this.pass(type === 'number' ? 'text_as_number' : 'boolean_as_text'); // a number came where text is expected
+  }
+
+  private closeQuote(): void {
+    this.out.bytes[this.out.at++] = QUOTE;
+  }
+
+  /** Lets a value of another type stand, and counts it. */
+  private pass(kind: DriftKind): void {
+    this.last.count(kind, 1, this.out.bytes, this.valueAt, this.out.at);
+    this.closeQuote();
+  }
+
+  /** The known field in hand has a value that its type cannot take: null, and the first such is named in `_b`. */
+  refuse(): void {
+    this.wrong ??= this.last.fault;
+    this.setNull();
+  }
+
+  private setNull(): void {
+    const { nulled } = this.last;
+    this.out.at = this.fieldAt;
+    this.out.append(nulled, 0, nulled.length);
+  }
+
+  private unescape(): void {
+    const { out, valueAt } = this;
+    out.reserve(out.at - valueAt);
+    const end = decodeText(out.bytes, valueAt, out.at, out.bytes, out.at);
+    out.bytes.copyWithin(valueAt, out.at, end);
+    out.at = valueAt + (end - out.at);
+  }
+}

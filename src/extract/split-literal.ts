@@ -1,0 +1,55 @@
+/** Bare tokens of JSON: numbers, true, false, null (RFC 8259, sections 3 and 6). */
+
+export type Literal = 'number' | 'true' | 'false' | 'null' | 'bad';
+
+/** 1 for the bytes that a bare token is made of; wider than JSON, so that `NaN` or `0x1` is one bad token and no loose end. */
+export const TOKEN_BYTE = Uint8Array.from({ length: 256 }, (_, byte) =>
+  /[-+.0-9A-Za-z]/.test(String.fromCharCode(byte)) ? 1 : 0,
+);
+
+export function literalOf(bytes: Uint8Array, from: number, to: number): Literal {
+  switch (bytes[from]) {
+    case 0x74:
+      return isWord(bytes, from, to, 'true') ? 'true' : 'bad';
+    case 0x66:
+      return isWord(bytes, from, to, 'false') ? 'false' : 'bad';
+    case 0x6e:
+      return isWord(bytes, from, to, 'null') ? 'null' : 'bad';
+    default:
+      return isNumber(bytes, from, to) ? 'number' : 'bad';
+  }
+}
+
+export function isWord(bytes: Uint8Array, from: number, to: number, word: string): boolean {
+  if (to - from !== word.length) return false;
+  for (let i = 0; i < word.length; i++) if (bytes[from + i] !== word.charCodeAt(i)) return false;
+  return true;
+}
+
+/** Whether the bytes are exactly one number literal: no white space, no plus sign, no leading zero, no bare point. */
+export function isNumber(bytes: Uint8Array, from: number, to: number): boolean {
+  let p = from;
+  if (p < to && bytes[p] === 0x2d) p++;
+  const whole = p;
+  p = digitsFrom(bytes, p, to);
+  if (p === whole || (bytes[whole] === 0x30 && p > whole + 1)) return false;
+  if (p < to && bytes[p] === 0x2e) {
+    const fraction = p + 1;
+    p = digitsFrom(bytes, fraction, to);
+    if (p === fraction) return false;
+  }
+  if (p < to && (bytes[p]! | 0x20) === 0x65) {
+    p++;
+    if (p < to && (bytes[p] === 0x2b || bytes[p] === 0x2d)) p++;
+    const exponent = p;
+    p = digitsFrom(bytes, exponent, to);
+    if (p === exponent) return false;
+  }
+  return p === to;
+}
+
+function digitsFrom(bytes: Uint8Array, from: number, to: number): number {
+  let p = from;
+  while (p < to && bytes[p]! >= 0x30 && bytes[p]! <= 0x39) p++;
+  return p;
+}

@@ -1,0 +1,74 @@
+/** What the lake's manifests say of a slice. */
+import { z } from 'zod';
+import type { Day } from '../core/days.ts';
+import type { SliceContent } from '../core/records.ts';
+
+/** A slice that was fetched but is kept back. */
+export interface HeldSlice {
+  readonly content: SliceContent;
+  readonly file: string | null;
+  readonly rejects_file: string | null;
+  readonly reason: string;
+  readonly detail: string;
+  readonly rows_before: number;
+  readonly held_at: string;
+}
+
+export interface SliceEntry {
+  readonly content: SliceContent;
+  /** File names inside the month's folder; null when there is nothing to hold. */
+  readonly file: string | null;
+  readonly rejects_file: string | null;
+  /** An item of this slice turned up on another day; ask the service again. */
+  readonly moved: boolean;
+  readonly held: HeldSlice | null;
+}
+
+const day = z.custom<Day>((value) => typeof value === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(value));
+const fileName = z
+  .string()
+  .regex(/^[a-z0-9.-]+$/)
+  .nullable();
+
+const content = z.strictObject({
+  day,
+  digest: z.string().regex(/^[0-9a-f]{32}$/),
+  rows: z.int().nonnegative(),
+  rejects: z.int().nonnegative(),
+  duplicates: z.int().nonnegative(),
+  sums: z.record(z.string(), z.string().nullable()),
+  settled: z.boolean(),
+  version: z.int(),
+  fetch_id: z.string(),
+  fetched_at: z.string(),
+  key_min: z.string().nullable(),
+  key_max: z.string().nullable(),
+});
+
+const held = z.strictObject({
+  content,
+  file: fileName,
+  rejects_file: fileName,
+  reason: z.string(),
+  detail: z.string(),
+  rows_before: z.int(),
+  held_at: z.string(),
+});
+
+const entry = z.strictObject({
+  content,
+  file: fileName,
+  rejects_file: fileName,
+  moved: z.boolean(),
+  held: held.nullable(),
+});
+
+/** One month of one pipeline: `lake/<pipeline>/<yyyy-mm>/manifest.json`. */
+export const monthManifest = z.strictObject({ layout: z.literal(1), slices: z.record(z.string(), entry) });
+
+export type MonthManifest = { readonly layout: 1; readonly slices: Readonly<Record<string, SliceEntry>> };
+
+/** What is about to be made true of several months at once. Paths are relative to the lake. */
+export const journalSchema = z.strictObject({ layout: z.literal(1), months: z.record(z.string(), monthManifest) });
+
+export type Journal = { readonly layout: 1; readonly months: Readonly<Record<string, MonthManifest>> };

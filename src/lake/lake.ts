@@ -1,0 +1,238 @@
+/**
+ * The lake: one Parquet file a slice, and a manifest a month that says which file is the slice's content now.
+ *
+ *   lake/<pipeline>/<yyyy-mm>/<day>.<digest>.parquet           rows
+ *   lake/<pipeline>/<yyyy-mm>/held/<day>.<digest>.parquet      rows of a held slice (apart, so that *.parquet is what counts)
+ *   lake/<pipeline>/<yyyy-mm>/rejects/<day>.<digest>.parquet   rejects of a slice
+ *   lake/<pipeline>/<yyyy-mm>/manifest.json
+ *   lake/journal.json                                          only while a commit is under way
+ *
+ * A commit changes any number of slices at once: files first (under names that carry their content, so nothing is
+ * overwritten), then the journal with the new manifests, then the manifests, then the journal goes, then files that no
+ * manifest names. Before the journal a crash leaves unnamed files; after it the next open carries the commit through.
+ * A manifest a month keeps both costs small: some 30 KB to write a slice, 36 files to read three years.
+ *
+ * One writer at a time: whoever commits holds the run lock.
+ */
+import { copyFile, readdir, rm } from 'node:fs/promises';
+import path from 'node:path';
+import type { ZodType } from 'zod';
+import { type Day, monthOf } from '../core/days.ts';
+import { EtlError } from '../core/errors.ts';
+import type { SliceContent } from '../core/records.ts';
+import { moveIntoPlace, readIfThere, syncDir, writeJson } from '../disk/atomic.ts';
+import {
+  type HeldSlice,
+  type Journal,
+  journalSchema,
+  type MonthManifest,
+  monthManifest,
+  type SliceEntry,
+} from './entries.ts';
+
+/** Files made elsewhere, by absolute path, that become part of the lake. They are moved, not copied. */
+export interface SliceFiles {
+  readonly file: string | null;
+  readonly rejectsFile: string | null;
+}
+
+export type SliceChange =
+  /** The slice has this content now. A hold on it ends. */
+  | {
+      readonly kind: 'replace';
+      readonly pipeline: string;
+      readonly content: SliceContent;
+      readonly files: SliceFiles;
+    }
+  /** Items left the slice for another day: this is what is left, and the service is to be asked again. A hold on it stays. */
+  | {
+      readonly kind: 'amend';
+      readonly pipeline: string;
+      readonly content: SliceContent;
+      readonly files: SliceFiles;
+    }
+  /** The content is kept back; what the slice held stays. */
+  | {
+      readonly kind: 'hold';
+      readonly pipeline: string;
+      readonly content: SliceContent;
+      readonly files: SliceFiles;
+      readonly hold: HoldWords;
+    }
+  /** The service confirmed the current content: a hold on it ends, and a mark `moved` too. */
+  | { readonly kind: 'confirm'; readonly pipeline: string; readonly day: Day }
+  /** The held content becomes the slice's content. */
+  | { readonly kind: 'release'; readonly pipeline: string; readonly day: Day };
+
+export type HoldWords = Pick<HeldSlice, 'reason' | 'detail' | 'rows_before' | 'held_at'>;
+
+export class Lake {
+  private readonly root: string;
+  private readonly cache = new Map<string, Map<Day, SliceEntry>>();
+
+  constructor(root: string) {
+    this.root = root;
+  }
+
+  /** Carries through a commit that was cut off. Call it under the run lock, before anything is read. */
+  async recover(): Promise<boolean> {
+    const journal = await readManifest(this.journalFile, journalSchema);
+    if (!journal) return false;
+    await this.apply(journal);
+    this.cache.clear();
+    return true;
+  }
+
+  /** Every slice of a pipeline, in the order of days. Damaged manifests are refused by name. */
+  async slices(pipeline: string): Promise<ReadonlyMap<Day, SliceEntry>> {
+    const known = this.cache.get(pipeline);
+    if (known) return known;
+    const months = await readdir(path.join(this.root, pipeline)).catch(ignoreMissing);
+    const manifests = await Promise.all(months.sort().map((month) => this.month(pipeline, month)));
+    const slices = new Map(manifests.flatMap((m) => Object.entries(m.slices)).sort(byDay) as [Day, SliceEntry][]);
+    this.cache.set(pipeline, slices);
+    return slices;
+  }
+
+  /** Absolute path of a slice's rows; null when it has none. */
+  rowsFile(pipeline: string, entry: SliceEntry): string | null {
+    return entry.file === null ? null : path.join(this.folder(pipeline, monthOf(entry.content.day)), entry.file);
+  }
+
+  rejectsFile(pipeline: string, entry: SliceEntry): string | null {
+    const folder = this.folder(pipeline, monthOf(entry.content.day));
+    return entry.rejects_file === null ? null : path.join(folder, 'rejects', entry.rejects_file);
+  }
+
+  /** Makes all changes true at once. Files named in them are in the lake afterwards and gone from where they lay. */
+  async commit(changes: readonly SliceChange[]): Promise<void> {
+    if (changes.length === 0) return;
+    const months: Record<string, MonthManifest> = {};
+    for (const change of changes) {
+      const day = 'content' in change ? change.content.day : change.day;
+      const name = path.join(change.pipeline, monthOf(day));
+      const manifest = months[name] ?? (await this.month(change.pipeline, monthOf(day)));
+      const entry = await this.changed(change, day, manifest.slices[day]);
+      months[name] = { layout: 1, slices: { ...manifest.slices, [day]: entry } };
+      this.cache.delete(change.pipeline);
+    }
+    const journal: Journal = { layout: 1, months };
+    await writeJson(this.journalFile, journal);
+    await this.apply(journal);
+  }
+
+  private async changed(change: SliceChange, day: Day, before: SliceEntry | undefined): Promise<SliceEntry> {
+    const folder = this.folder(change.pipeline, monthOf(day));
+    if (change.kind === 'replace') {
+      const { file, rejects_file } = await place(folder, '', change.content, change.files);
+      return { content: change.content, file, rejects_file, moved: false, held: null };
+    }
+    if (!before)
+      throw new EtlError(
+        'bug',
+        'no_slice',
+        `${change.pipeline} ${day}: ${change.kind} of a slice that the lake does not have`,
+      );
+    if (change.kind === 'amend') {
+      const { file, rejects_file } = await place(folder, '', change.content, change.files);
+      return { ...before, content: change.content, file, rejects_file, moved: true };
+    }
+    if (change.kind === 'confirm') return { ...before, moved: false, held: null };
+    if (change.kind === 'hold') {
+      const { file, rejects_file } = await place(folder, 'held', change.content, change.files);
+      return { ...before, held: { content: change.content, file, rejects_file, ...change.hold } };
+    }
+    const { held } = before;
+    if (!held)
+      throw new EtlError('usage', 'not_held', `${change.pipeline} ${day} is not held`, {
+        hint: 'see partner-etl status',
+      });
+    if (held.file) await link(path.join(folder, 'held', held.file), path.join(folder, held.file));
+    return { content: held.content, file: held.file, rejects_file: held.rejects_file, moved: false, held: null };
+  }
+
+  private async apply(journal: Journal): Promise<void> {
+    for (const [month, manifest] of Object.entries(journal.months))
+      await writeJson(path.join(this.root, month, 'manifest.json'), manifest);
+    await rm(this.journalFile, { force: true });
+    await syncDir(this.root);
+    for (const [month, manifest] of Object.entries(journal.months)) await sweep(path.join(this.root, month), manifest);
+  }
+
+  private async month(pipeline: string, month: string): Promise<MonthManifest> {
+    const file = path.join(this.folder(pipeline, month), 'manifest.json');
+    return (await readManifest(file, monthManifest)) ?? { layout: 1, slices: {} };
+  }
+
+  private folder(pipeline: string, month: string): string {
+    return path.join(this.root, pipeline, month);
+  }
+
+  private get journalFile(): string {
+    return path.join(this.root, 'journal.json');
+  }
+}
+
+/** Moves a slice's files to their names in the month's folder. */
+async function place(folder: string, sub: string, content: SliceContent, files: SliceFiles) {
+  const name = `${content.day}.${content.digest.slice(0, 12)}.parquet`;
+  if (files.file) await moveIntoPlace(files.file, path.join(folder, sub, name));
+  if (files.rejectsFile) await moveIntoPlace(files.rejectsFile, path.join(folder, 'rejects', name));
+  return { file: files.file ? name : null, rejects_file: files.rejectsFile ? name : null };
+}
+
+/** The held file stays until the manifest no longer names it, so that a crash in between loses nothing. */
+async function link(from: string, to: string): Promise<void> {
+  const beside = `${to}.tmp`;
+  await copyFile(from, beside);
+  await moveIntoPlace(beside, to);
+}
+
+/** Removes files of a month that its manifest does not name: older contents, and leftovers of a crash. */
+async function sweep(folder: string, manifest: MonthManifest): Promise<void> {
+  const entries = Object.values(manifest.slices);
+  const held = entries.flatMap((e) => (e.held ? [e.held] : []));
+  const keep: Record<string, Set<string | null>> = {
+    '': new Set(entries.map((e) => e.file)),
+    held: new Set(held.map((h) => h.file)),
+    rejects: new Set([...entries, ...held].map((e) => e.rejects_file)),
+  };
+  for (const [sub, names] of Object.entries(keep)) {
+    const files = await readdir(path.join(folder, sub)).catch(ignoreMissing);
+    for (const file of files) {
+      const isOurs = file.endsWith('.parquet') || file.endsWith('.tmp');
+      if (isOurs && !names.has(file)) await rm(path.join(folder, sub, file), { force: true });
+    }
+  }
+}
+
+async function readManifest<T>(file: string, schema: ZodType<T>): Promise<T | null> {
+  const text = await readIfThere(file);
+  if (text === null) return null;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw damaged(file, 'it is no JSON');
+  }
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  throw damaged(file, `${issue?.path.join('.')}: ${issue?.message}`);
+}
+
+function damaged(file: string, why: string): EtlError {
+  return new EtlError('failed', 'damaged_manifest', `${file} is damaged: ${why}`, {
+    concern: { file },
+    hint: 'restore it from a backup, or delete it and run `partner-etl replay` for that pipeline and month',
+  });
+}
+
+function byDay(a: readonly [string, unknown], b: readonly [string, unknown]): number {
+  return a[0] < b[0] ? -1 : 1;
+}
+
+function ignoreMissing(error: NodeJS.ErrnoException): string[] {
+  if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return [];
+  throw error;
+}

@@ -1,0 +1,45 @@
+/** A slice as a Parquet file: zstd, sorted, field ids from the declaration, and in its metadata who made it from what. */
+import path from 'node:path';
+import { assert } from '../core/errors.ts';
+import { FETCH_COLUMN, type Pipeline, storedColumns } from '../core/pipeline.ts';
+import type { SliceContent } from '../core/records.ts';
+import { type Engine, quoteName, quoteText } from '../engine/duckdb.ts';
+
+/** Raised when the layout of the files changes in a way that readers must know of. */
+const LAYOUT = '1';
+
+/** COPY options of a slice's file. */
+export function parquetOptions(pipeline: Pipeline, content: Pick<SliceContent, 'day' | 'digest' | 'fetch_id'>): string {
+  const ids = storedColumns(pipeline).map((c) => `${quoteName(c.column)}: ${c.id}`);
+  const metadata = {
+    'partner_etl.layout': LAYOUT,
+    'partner_etl.pipeline': pipeline.name,
+    'partner_etl.version': String(pipeline.version),
+    'partner_etl.day': content.day,
+    'partner_etl.digest': content.digest,
+    'partner_etl.fetch_id': content.fetch_id,
+  };
+  const pairs = Object.entries(metadata).map(([name, value]) => `${quoteName(name)}: ${quoteText(value)}`);
+  return `FORMAT parquet, COMPRESSION zstd, FIELD_IDS {${ids.join(', ')}}, KV_METADATA {${pairs.join(', ')}}`;
+}
+
+export async function writeSlice(
+  engine: Engine,
+  input: { readonly pipeline: Pipeline; readonly outDir: string; readonly fetchId: string },
+  typed: string,
+  content: SliceContent,
+): Promise<string> {
+  const { pipeline } = input;
+  const file = path.join(input.outDir, `${content.day}.parquet`);
+  const columns = storedColumns(pipeline).map((c) =>
+    c.column === FETCH_COLUMN ? `${quoteText(input.fetchId)} AS ${quoteName(FETCH_COLUMN)}` : quoteName(c.column),
+  );
+  const order = [...pipeline.sort.map(quoteName), '_item'].join(', ');
+  const written = await engine.run(
+    `COPY (SELECT ${columns.join(', ')} FROM ${typed}
+       WHERE ${quoteName(pipeline.day)} = DATE ${quoteText(content.day)} AND _reject IS NULL AND NOT _duplicate ORDER BY ${order})
+     TO ${quoteText(file)} (${parquetOptions(pipeline, content)})`,
+  );
+  assert(written === content.rows, `${file}: ${content.rows} rows were counted, ${written} written`);
+  return file;
+}

@@ -1,0 +1,162 @@
+/**
+ * SQL that turns the splitter's lines (every value as text) into typed columns, by the rules of DESIGN.md §9.
+ *
+ * Three nested selects: `lines` holds the raw texts as `r_<column>`; `typed` the values, null where a text does not fit;
+ * the outermost says what is wrong with a row (`_reject`, `code␟detail`) and what was mended (`_drift`, names with commas).
+ * The splitter has proved JSON types already: a number column holds a JSON number literal or null.
+ */
+import type { DayRange } from '../core/days.ts';
+import type { DerivedColumn, Pipeline, SourceColumn } from '../core/pipeline.ts';
+import { rowHashSql } from '../engine/content.ts';
+import { quoteName, quoteText } from '../engine/duckdb.ts';
+
+/** Between the code of a reject and its detail: U+241F would be visible, U+001F is not. */
+export const UNIT = 'chr(31)';
+
+const raw = (column: string) => quoteName(`r_${column}`);
+
+/** The `columns` argument of read_json: item number, offset, length, unknown fields, wrong type, then every known field. */
+export function lineColumns(pipeline: Pipeline): string {
+  const names = ['_i', '_o', '_l', '_x', '_b', ...pipeline.columns.map((c) => c.field)];
+  return `{${names.map((name) => `${quoteText(name)}: 'VARCHAR'`).join(', ')}}`;
+}
+
+/** The typed relation over `source` (a FROM item with the line columns). */
+export function typedSelect(pipeline: Pipeline, source: string, range: DayRange, timeZone: string): string {
+  const raws = pipeline.columns.map((c) => `${quoteName(c.field)} AS ${raw(c.column)}`);
+  const typed = pipeline.columns.map((c) => `${typedValue(c)} AS ${quoteName(c.column)}`);
+  const checked = pipeline.columns.map((c) => c.column).map(raw);
+  const derived = pipeline.derived.map((d) => `${derivedValue(d, timeZone)} AS ${quoteName(d.column)}`);
+  const stored = [...pipeline.columns, ...pipeline.derived].map((c) => quoteName(c.column));
+  return `SELECT *, ${rowHashSql(pipeline)} AS _hash FROM (
+    SELECT _item, _offset, _length, extra, ${stored.join(', ')},
+      ${rejectCase(pipeline, range)} AS _reject,
+      ${driftText(pipeline)} AS _drift
+    FROM (SELECT *${derived.map((d) => `, ${d}`).join('')} FROM (
+      SELECT _i::BIGINT AS _item, _o::BIGINT AS _offset, _l::BIGINT AS _length, _x AS extra, _b,
+        ${[...checked, ...typed].join(',\n        ')}
+      FROM (SELECT _i, _o, _l, _x, _b, ${raws.join(', ')} FROM ${source})
+    ))
+  )`;
+}
+
+function typedValue(column: SourceColumn): string {
+  const text = raw(column.column);
+  switch (column.kind) {
+    case 'money':
+    case 'percentage':
+      return `TRY_CAST(${text} AS DECIMAL(18,6))`;
+    case 'ratio':
+      return `TRY_CAST(${text} AS DOUBLE)`;
+    case 'count':
+      return wholeNumber(text);
+    case 'boolean':
+      return `(${text} = 'true')`;
+    case 'day':
+      return dayPart(text);
+    default:
+      return text;
+  }
+}
+
+/** `1e2` and `3.0` are whole, `1.5` is not; a plain cast would round it. */
+function wholeNumber(text: string): string {
+  const decimal = `TRY_CAST(${text} AS DECIMAL(38,12))`;
+  return `CASE WHEN ${text} IS NULL THEN NULL
+      WHEN NOT (contains(${text}, '.') OR contains(${text}, 'e') OR contains(${text}, 'E')) THEN TRY_CAST(${text} AS BIGINT)
+      WHEN ${decimal} = trunc(${decimal}) THEN TRY_CAST(trunc(${decimal}) AS BIGINT) END`;
+}
+
+/** `yyyy-MM-dd`, alone or before a `T` or a space; `2026-1-5` and 30 February are no days. */
+function dayPart(text: string): string {
+  const day = `TRY_CAST(left(${text}, 10) AS DATE)`;
+  return `CASE WHEN ${day}::VARCHAR = left(${text}, 10) AND (length(${text}) = 10 OR substr(${text}, 11, 1) IN ('T', ' ')) THEN ${day} END`;
+}
+
+function derivedValue(derived: DerivedColumn, timeZone: string): string {
+  const from = quoteName(derived.from);
+  switch (derived.rule) {
+    case 'local-time':
+      return `CASE WHEN ${hasOffset(from)} THEN timezone(${quoteText(timeZone)}, TRY_CAST(${from} AS TIMESTAMPTZ)) ELSE ${wallClock(from)} END`;
+    case 'utc-time':
+      return `CASE WHEN ${hasOffset(from)} THEN TRY_CAST(${from} AS TIMESTAMPTZ) ELSE ${firstPass(wallClock(from), timeZone)} END`;
+    case 'status-group':
+      return statusGroup(from);
+  }
+}
+
+/** A TIMESTAMP cast silently drops an offset, so times with one go another way. The usual form has none and skips the search. */
+function hasOffset(text: string): string {
+  const usual = `length(${text}) = 19 AND substr(${text}, 17, 1) = ':'`;
+  const offset = `regexp_matches(${text}, '(Z|[+-][0-9]{2}(:?[0-9]{2})?)$') AND length(${text}) > 16`;
+  return `CASE WHEN ${text} IS NULL OR ${usual} THEN false ELSE ${offset} END`;
+}
+
+function wallClock(text: string): string {
+  return `TRY_CAST(${text} AS TIMESTAMP)`;
+}
+
+/** ICU takes the second pass of the hour that autumn repeats; the contract wants the first, one hour before. */
+function firstPass(local: string, timeZone: string): string {
+  const zone = quoteText(timeZone);
+  const instant = `timezone(${zone}, ${local})`;
+  const before = `(${instant} - INTERVAL 1 HOUR)`;
+  return `CASE WHEN timezone(${zone}, ${before}) = ${local} THEN ${before} ELSE ${instant} END`;
+}
+
+function statusGroup(status: string): string {
+  const word = `lower(trim(${status}))`;
+  return `CASE WHEN ${word} = 'geaccepteerd' THEN 'approved'
+      WHEN starts_with(${word}, 'geweigerd') THEN 'rejected'
+      WHEN ${word} = 'open' THEN 'open'
+      WHEN status_final THEN 'unknown' ELSE 'open' END`;
+}
+
+/** What makes a row a reject: the first that applies, as `code␟detail`; null for a sound row. */
+function rejectCase(pipeline: Pipeline, range: DayRange): string {
+  const tell = (code: string, column: string) =>
+    `${quoteText(code)} || ${UNIT} || ${quoteText(`${column} = `)} || left(${raw(column)}, 200)`;
+  const cases = [`WHEN _b IS NOT NULL THEN replace(_b, ':', ${UNIT})`];
+  for (const c of pipeline.columns) {
+    const [r, value] = [raw(c.column), quoteName(c.column)];
+    if (c.required)
+      cases.push(
+        `WHEN ${r} IS NULL OR ${r} = '' THEN ${quoteText('missing_field')} || ${UNIT} || ${quoteText(c.field)}`,
+      );
+    if (c.kind === 'text' || c.kind === 'boolean') continue;
+    cases.push(
+      `WHEN ${value} IS NULL AND ${r} IS NOT NULL THEN ${tell(`bad_${c.kind === 'day' ? 'day' : 'number'}`, c.column)}`,
+    );
+    // DOUBLE has room for infinities, which no ratio is and JSON cannot say.
+    if (c.kind === 'ratio') cases.push(`WHEN isinf(${value}) THEN ${tell('bad_number', c.column)}`);
+  }
+  const day = quoteName(pipeline.day);
+  cases.push(
+    `WHEN ${day} NOT BETWEEN DATE ${quoteText(range.from)} AND DATE ${quoteText(range.to)} THEN ${tell('outside_window', pipeline.day)}`,
+  );
+  return `CASE ${cases.join('\n      ')} END`;
+}
+
+/** Names of what was mended or not understood in a row, each with a comma behind; '' for most rows. */
+function driftText(pipeline: Pipeline): string {
+  const parts = pipeline.columns
+    .filter((c) => c.kind === 'money' || c.kind === 'percentage')
+    .map((c) => {
+      const r = raw(c.column);
+      const long = `(length(${r}) > 8 OR contains(${r}, 'e') OR contains(${r}, 'E'))`;
+      const more = `TRY_CAST(${r} AS DECIMAL(38,18)) <> ${quoteName(c.column)}`;
+      return `CASE WHEN ${long} AND ${more} THEN ${quoteText(`rounded:${c.column},`)} ELSE '' END`;
+    });
+  for (const d of pipeline.derived) {
+    const [from, value] = [quoteName(d.from), quoteName(d.column)];
+    if (d.rule === 'local-time')
+      parts.push(
+        `CASE WHEN ${value} IS NULL AND ${from} IS NOT NULL THEN ${quoteText(`bad_time:${d.from},`)} ELSE '' END`,
+      );
+    if (d.rule === 'status-group')
+      parts.push(
+        `CASE WHEN ${value} = 'unknown' OR (${value} = 'open' AND lower(trim(${from})) <> 'open') THEN ${quoteText(`unknown_status:${d.from},`)} ELSE '' END`,
+      );
+  }
+  return parts.length === 0 ? "''" : parts.join(' ||\n      ');
+}

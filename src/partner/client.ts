@@ -1,0 +1,306 @@
+/**
+ * Calls to the service. A call is made in one or more tries; every try is a fetch with its own id and record.
+ *
+ * A try: its turn from the pacing → a token → the request, with the fetch id as X-Request-Id → headers about limits are heeded →
+ * a 2xx answer goes to `consume`, anything else becomes an error. Between two tries nothing is held but the call's place in the
+ * queue. `timeouts.totalMs` runs from the first turn on, so that calls may queue for long and still have their time.
+ *
+ * What a try's error leads to:
+ *   401               once a call a token is renewed and the call made again (or made with the token that another call has
+ *                     renewed since); then refused/token_rejected
+ *   retry/…           another try after a pause, where that can do no harm, there are tries left and the pause fits into the
+ *                     time left; else failed/<same code>
+ *   failed, refused … thrown as it is
+ */
+import type { Clock } from '../core/clock.ts';
+import { isoTime } from '../core/clock.ts';
+import { asEtlError, assert, type Concern, type EtlError } from '../core/errors.ts';
+import { newId } from '../core/ids.ts';
+import type { Log } from '../core/log.ts';
+import type { FetchRecord } from '../core/records.ts';
+import { foreignText, redact } from '../core/redact.ts';
+import { answerError } from './answer-error.ts';
+import { exhaustedUntilMs, retryAfterMs } from './answer-headers.ts';
+import { type Call, type Consumed, callUrl, concernOf } from './call.ts';
+import { abortError, givenUp, sortedThrown, totalTimeout, withoutSecrets } from './call-errors.ts';
+import type { Pacing, Turn } from './pacing.ts';
+import { backoffMs, isPassing, isSafeToRepeat } from './retry.ts';
+import type { PartnerSettings } from './settings.ts';
+import type { Token, TokenSource } from './token.ts';
+import { passOn } from './wait.ts';
+import { type Exchange, Wire } from './wire.ts';
+
+/** How long an exhausted rate limit may hold an endpoint back whose budget spans less. */
+const LONGEST_RESET_MS = 60_000;
+/** Of a content type in a record. */
+const CONTENT_TYPE_CHARACTERS = 200;
+
+export type { Answer, Call, Consumed } from './call.ts';
+
+export interface PartnerClientOptions {
+  readonly settings: PartnerSettings;
+  readonly token: TokenSource;
+  readonly clock: Clock;
+  /** Evenly from [0, 1): scatters the pauses between tries. */
+  readonly random: () => number;
+  readonly log: Log;
+  readonly runId: string;
+  /** Awaited before the next try, and before the call ends. */
+  readonly onFetch: (record: FetchRecord) => Promise<void> | void;
+  /** One for all clients of the process. */
+  readonly pacing: Pacing;
+}
+
+/** What is known of a call between its tries. */
+interface Trip<T> {
+  readonly call: Call<T>;
+  readonly url: URL;
+  readonly concern: Concern;
+  /** Aborted by the caller, or with failed/total_timeout. */
+  readonly signal: AbortSignal;
+  readonly deadlineMs: number;
+  attempt: number;
+  /** Tries that count against `retry.tries`; those that a renewed token called for do not. */
+  tries: number;
+  hasRenewed: boolean;
+  hasSwapped: boolean;
+}
+
+interface Fetched<T> {
+  readonly record: FetchRecord;
+  readonly consumed: Consumed<T> | null;
+  readonly error: EtlError | null;
+  readonly token: Token;
+}
+
+export class PartnerClient {
+  private readonly options: PartnerClientOptions;
+  private readonly wire: Wire;
+
+  constructor(options: PartnerClientOptions) {
+    this.options = options;
+    this.wire = new Wire(options.settings.baseUrl, options.settings.timeouts, options.clock);
+  }
+
+  /**
+   * Makes a call. It waits for its first turn as long as the endpoint's budget wants it to: where 10 calls an hour are allowed,
+   * the eleventh waits for the hour to pass. Errors: `refused/token_rejected`, `refused/forbidden` (403) and those of the token; `failed/redirect`,
+   * `failed/http_<status>`, `failed/total_timeout`; `failed/<code>` of the last try when tries or time are used up; what
+   * `consume` throws; the reason of an aborted signal.
+   */
+  async call<T>(call: Call<T>): Promise<{ value: T; record: FetchRecord }> {
+    const { settings, token, clock, pacing } = this.options;
+    const concern = concernOf(call);
+    const url = callUrl(settings.baseUrl, call);
+    const stop = new AbortController();
+    const over = new AbortController();
+    const unlink = passOn(call.signal, stop);
+    try {
+      await token.get(call.signal); // a refusal shall be told before the call queues, and cost no turn
+      const turn = await pacing.turn(call.endpoint, call.budget, { signal: call.signal });
+      const { totalMs } = settings.timeouts;
+      const timeout = () =>
+        stop.abort(totalTimeout(`${call.method} ${url.pathname} was not done within ${totalMs} ms`, concern));
+      clock.sleep(totalMs, over.signal).then(timeout, () => undefined); // rejected: it ended in time
+      const deadlineMs = clock.now() + totalMs;
+      const start = { attempt: 0, tries: 0, hasRenewed: false, hasSwapped: false };
+      return await this.travel({ call, url, concern, signal: stop.signal, deadlineMs, ...start }, turn);
+    } catch (thrown) {
+      if (call.signal?.aborted) throw call.signal.reason;
+      throw withoutSecrets(asEtlError(thrown), this.secrets()).about(concern);
+    } finally {
+      over.abort();
+      unlink();
+    }
+  }
+
+  /** Closes the connections; calls still under way fail. */
+  async close(): Promise<void> {
+    await this.wire.close();
+  }
+
+  private async travel<T>(trip: Trip<T>, firstTurn: Turn): Promise<{ value: T; record: FetchRecord }> {
+    const { pacing, onFetch } = this.options;
+    const { call, signal } = trip;
+    let turn = firstTurn;
+    for (;;) {
+      trip.attempt += 1;
+      const { record, consumed, error, token } = await this.fetch(trip, turn);
+      await onFetch(record);
+      if (consumed) return { value: consumed.value, record };
+      assert(error, 'a fetch has a value or an error');
+      signal.throwIfAborted();
+      if (record.status === 401) await this.renewToken(trip, token, error);
+      else await this.pauseAfter(trip, error, record.status);
+      turn = await pacing.turn(call.endpoint, call.budget, { signal, ticket: turn.ticket });
+    }
+  }
+
+  /** One try. Throws only when there is no token; everything else is in what it returns. */
+  private async fetch<T>(trip: Trip<T>, turn: Turn): Promise<Fetched<T>> {
+    const { clock } = this.options;
+    const { call, signal, url } = trip;
+    let exchange: Exchange | null = null;
+    try {
+      const token = await this.options.token.get(signal);
+      const fetchId = newId('f', clock);
+      const startedMs = clock.now();
+      let consumed: Consumed<T> | null = null;
+      let error: EtlError | null = null;
+      try {
+        exchange = await this.wire.send({
+          method: call.method,
+          url,
+          headers: { ...call.headers, authorization: `Bearer ${token.value}`, 'x-request-id': fetchId },
+          body: call.body,
+          signal,
+          onSent: turn.sent,
+        });
+        await this.heedLimits(call, exchange);
+        consumed = await this.consumed(trip, exchange, fetchId, token);
+      } catch (thrown) {
+        const raised = signal.aborted ? abortError(signal.reason) : sortedThrown(thrown);
+        error = withoutSecrets(raised, this.secrets(token.value)).about({ requestId: fetchId, ...trip.concern });
+      }
+      const record = this.record(trip, { fetchId, startedMs, exchange, consumed, error });
+      this.tell(trip, record);
+      return { record, consumed, error, token };
+    } finally {
+      exchange?.close();
+      turn.done();
+    }
+  }
+
+  /** The answer in the caller's hands, or the error that it is. */
+  private async consumed<T>(trip: Trip<T>, exchange: Exchange, fetchId: string, token: Token): Promise<Consumed<T>> {
+    const { status } = exchange;
+    if (status < 200 || status >= 300) {
+      const what = `${trip.call.method} ${trip.url.pathname}`;
+      throw await answerError(exchange, what, this.secrets(token.value), this.options.clock.now());
+    }
+    try {
+      const consumed = await trip.call.consume({
+        fetchId,
+        status,
+        contentType: exchange.header('content-type'),
+        contentEncoding: exchange.header('content-encoding'),
+        body: exchange.body,
+      });
+      if (exchange.failure !== null) throw exchange.failure;
+      return consumed;
+    } catch (error) {
+      // Whatever a consumer makes of a broken body, the break is the cause.
+      throw exchange.failure ?? error;
+    }
+  }
+
+  /** What the answer's headers say about waiting holds for every call of the endpoint. */
+  private async heedLimits(call: Call<unknown>, exchange: Exchange): Promise<void> {
+    const { clock, pacing } = this.options;
+    const nowMs = clock.now();
+    const pauseMs = retryAfterMs(exchange.header('retry-after'), nowMs);
+    if (pauseMs !== null && isPassing(exchange.status)) await pacing.hold(call.endpoint, nowMs + pauseMs);
+    const remaining = exchange.header('x-ratelimit-remaining');
+    const untilMs = exhaustedUntilMs(remaining, exchange.header('x-ratelimit-reset'), nowMs);
+    // No counter of theirs runs longer than the window that we know of; a minute allows for clocks that differ.
+    const longestMs = Math.max(LONGEST_RESET_MS, call.budget.perSeconds * 1000);
+    if (untilMs !== null) await pacing.hold(call.endpoint, Math.min(untilMs, nowMs + longestMs));
+  }
+
+  /** After a 401. A call that used an older token takes the current one, which costs nothing; else it asks for a new one, once. */
+  private async renewToken<T>(trip: Trip<T>, used: Token, error: EtlError): Promise<void> {
+    const { token, log } = this.options;
+    if (trip.hasRenewed) throw error;
+    const current = await token.get(trip.signal);
+    if (current.value !== used.value && !trip.hasSwapped) {
+      trip.hasSwapped = true;
+      return;
+    }
+    trip.hasRenewed = true;
+    log.warn('the service rejected the token; asking for a new one', { ...error.concern });
+    await token.renew(used, trip.signal);
+  }
+
+  /** Waits until the next try may be made, or throws what the call ends with. */
+  private async pauseAfter<T>(trip: Trip<T>, error: EtlError, status: number | null): Promise<void> {
+    const { settings, clock, random, log, pacing } = this.options;
+    const { call, deadlineMs, signal } = trip;
+    trip.tries += 1;
+    if (error.kind !== 'retry') throw error;
+    if (!isSafeToRepeat(call.isRepeatable ?? call.method !== 'POST', error, status))
+      throw givenUp(error, 'it is not tried again, since the service may have acted on it');
+    if (trip.tries >= settings.retry.tries)
+      throw givenUp(error, trip.tries === 1 ? 'no more tries are allowed' : `gave up after ${trip.tries} tries`);
+    const nowMs = clock.now();
+    const pauseMs = error.retryAfterMs ?? backoffMs(settings.retry, trip.tries, random);
+    const waitMs = Math.max(pauseMs, pacing.heldUntilMs(call.endpoint) - nowMs);
+    if (nowMs + waitMs >= deadlineMs) {
+      const left = `the next try could be made in ${seconds(waitMs)}, but only ${seconds(deadlineMs - nowMs)} are left for the call`;
+      throw totalTimeout(`${error.message}; ${left}`, error.concern, error);
+    }
+    log.warn(`trying again in ${seconds(waitMs)}`, {
+      ...logFields(trip),
+      code: error.code,
+      fetch: error.concern.requestId,
+    });
+    await clock.sleep(pauseMs, signal);
+  }
+
+  private record<T>(trip: Trip<T>, fetch: FetchFacts<T>): FetchRecord {
+    const { call, url, attempt } = trip;
+    const { exchange, consumed, error } = fetch;
+    const contentType = exchange?.header('content-type') ?? null;
+    return {
+      fetch_id: fetch.fetchId,
+      run_id: this.options.runId,
+      pipeline: call.about.pipeline,
+      window_from: call.about.windowFrom,
+      window_to: call.about.windowTo,
+      method: call.method,
+      url: redact(url.href, this.secrets()),
+      attempt,
+      started_at: isoTime(fetch.startedMs),
+      finished_at: isoTime(this.options.clock.now()),
+      status: exchange?.status ?? null,
+      content_type: contentType && foreignText(contentType, this.secrets(), CONTENT_TYPE_CHARACTERS),
+      bytes_received: exchange?.bytesReceived ?? 0,
+      bytes_decoded: consumed?.bytesDecoded ?? 0,
+      sha256: consumed?.sha256 ?? null,
+      vault_path: consumed?.vaultPath ?? null,
+      items: consumed?.items ?? null,
+      outcome: error ? 'failed' : 'ok',
+      error_code: error?.code ?? null,
+      error_message: error?.message ?? null,
+    };
+  }
+
+  private tell<T>(trip: Trip<T>, record: FetchRecord): void {
+    const { log } = this.options;
+    const { fetch_id: fetch, status, bytes_received: bytes, items, error_code: code } = record;
+    const fields = { ...logFields(trip), fetch, run: record.run_id, status, bytes };
+    if (record.outcome === 'ok') log.info('fetched', { ...fields, items });
+    else log.warn(`fetch failed: ${record.error_message}`, { ...fields, code });
+  }
+
+  private secrets(...more: string[]): string[] {
+    const { clientId, clientSecret } = this.options.settings.credentials;
+    return [clientSecret, Buffer.from(`${clientId}:${clientSecret}`).toString('base64'), ...more];
+  }
+}
+
+interface FetchFacts<T> {
+  readonly fetchId: string;
+  readonly startedMs: number;
+  readonly exchange: Exchange | null;
+  readonly consumed: Consumed<T> | null;
+  readonly error: EtlError | null;
+}
+
+function logFields({ call, attempt }: Trip<unknown>): Record<string, unknown> {
+  const { pipeline, windowFrom, windowTo } = call.about;
+  return { endpoint: call.endpoint, pipeline, from: windowFrom, to: windowTo, attempt };
+}
+
+function seconds(ms: number): string {
+  return `${Math.ceil(ms / 100) / 10} s`;
+}

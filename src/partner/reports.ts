@@ -1,0 +1,27 @@
+/** The three affiliate reports as calls. */
+import type { DayRange } from '../core/days.ts';
+import type { Pipeline } from '../core/pipeline.ts';
+import type { Answer, Call, Consumed } from './client.ts';
+import type { PartnerSettings } from './settings.ts';
+
+/** The call for a report over an inclusive range of days. The answer comes as gzip where the service can. */
+export function reportCall<T>(
+  settings: PartnerSettings,
+  pipeline: Pipeline,
+  range: DayRange,
+  consume: (answer: Answer) => Promise<Consumed<T>>,
+  signal?: AbortSignal,
+): Call<T> {
+  const report = settings.reports[pipeline.report];
+  return {
+    endpoint: `report-${pipeline.report}`,
+    budget: report.budget,
+    method: 'GET',
+    path: report.path,
+    query: { [report.startParameter]: range.from, [report.endParameter]: range.to },
+    headers: { accept: report.accept, 'accept-encoding': 'gzip' },
+    about: { pipeline: pipeline.name, windowFrom: range.from, windowTo: range.to },
+    consume,
+    ...(signal ? { signal } : {}),
+  };
+}

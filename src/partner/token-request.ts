@@ -1,0 +1,124 @@
+/** One request for a token (client credentials) and what its answer means. Nothing is tried again here. */
+import { z } from 'zod';
+import type { Clock } from '../core/clock.ts';
+import { EtlError } from '../core/errors.ts';
+import { LIMITS } from '../core/limits.ts';
+import type { Log } from '../core/log.ts';
+import { retryAfterMs } from './answer-headers.ts';
+import { boundedBody, oauthError, problemText } from './problem.ts';
+import { isPassing } from './retry.ts';
+import type { PartnerSettings } from './settings.ts';
+import { TOKEN_TEXT, type Token } from './token-cache.ts';
+import { Wire } from './wire.ts';
+
+/** The service does not want us: asking again soon would only make it worse. */
+export interface Refused {
+  readonly refused: 'credentials_refused' | 'address_banned';
+  readonly status: number;
+  /** What the service said, fit for a message. */
+  readonly said: string;
+}
+
+/** What the service documents; used where it names no lifetime, or one that cannot be. */
+const USUAL_LIFETIME_SECONDS = 299;
+const LONGEST_LIFETIME_SECONDS = 86_400;
+
+const tokenShape = z.object({
+  access_token: z.string().regex(TOKEN_TEXT),
+  token_type: z.string().optional(),
+  expires_in: z.unknown(),
+});
+
+/**
+ * Asks once. Errors: `retry/…` for the network, 429, 5xx and an answer that is no token; `refused/token_type`;
+ * `failed/token_http_<status>` for any other answer. Also throws the signal's reason.
+ */
+export async function requestToken(
+  settings: PartnerSettings,
+  clock: Clock,
+  log: Log,
+  signal: AbortSignal,
+): Promise<Token | Refused> {
+  const { clientId, clientSecret } = settings.credentials;
+  const basic = Buffer.from(`${clientId}:${clientSecret}`).toString('base64');
+  // A wire of its own: tokens are asked for every few minutes, and no connection outlives the request.
+  const wire = new Wire(settings.authUrl, settings.timeouts, clock);
+  const obtainedAtMs = clock.now();
+  try {
+    const answer = await wire.send({
+      method: 'POST',
+      url: tokenUrl(settings),
+      headers: { authorization: `Basic ${basic}`, accept: 'application/json' },
+      signal,
+    });
+    try {
+      const { bytes, end } = await boundedBody(answer.body, LIMITS.tokenBodyBytes);
+      if (signal.aborted) throw signal.reason;
+      const { status } = answer;
+      if (status >= 200 && status < 300) {
+        if (end === 'broken') throw answer.failure;
+        return tokenOf(bytes, obtainedAtMs, log);
+      }
+      const said = problemText(bytes, answer.header('content-encoding'), [clientSecret, basic]);
+      const oauth = oauthError(bytes);
+      return refusalOf(status, oauth, said, retryAfterMs(answer.header('retry-after'), clock.now()));
+    } finally {
+      answer.close();
+    }
+  } finally {
+    await wire.close();
+  }
+}
+
+function tokenUrl({ authUrl, token }: PartnerSettings): URL {
+  const url = new URL(authUrl);
+  url.pathname = url.pathname.replace(/\/+$/, '') + token.path;
+  url.search = '?grant_type=client_credentials';
+  return url;
+}
+
+function refusalOf(status: number, oauth: string | null, said: string, pauseMs: number | null): Refused {
+  if (status === 404) return { refused: 'address_banned', status, said };
+  if (status === 401 || status === 403 || (status === 400 && oauth === 'invalid_client'))
+    return { refused: 'credentials_refused', status, said };
+  const message = `the authentication service answered ${status}${said === '' ? '' : `: ${said}`}`;
+  if (isPassing(status))
+    throw new EtlError('retry', `token_http_${status}`, message, pauseMs === null ? {} : { retryAfterMs: pauseMs });
+  throw new EtlError('failed', `token_http_${status}`, message, {
+    hint: 'compare PARTNER_AUTH_URL and service.token.path with what the service documents',
+  });
+}
+
+function tokenOf(bytes: Buffer, obtainedAtMs: number, log: Log): Token {
+  const answer = tokenShape.safeParse(jsonOrNull(bytes.toString('utf8')));
+  // What was wrong with it is not told: any piece of the answer may be a piece of a token.
+  if (!answer.success)
+    throw new EtlError('retry', 'token_garbage', 'the authentication service answered something that is no token', {
+      hint: 'check PARTNER_AUTH_URL; a proxy in between may have answered in its place',
+    });
+  const { access_token: value, token_type: type, expires_in: expiresIn } = answer.data;
+  if (type !== undefined && type.toLowerCase() !== 'bearer')
+    throw new EtlError('refused', 'token_type', 'the authentication service gave a token that is no Bearer token', {
+      hint: 'check PARTNER_AUTH_URL: this is not how the partner service works',
+    });
+  return { value, obtainedAtMs, expiresAtMs: obtainedAtMs + lifetimeSeconds(expiresIn, log) * 1000 };
+}
+
+/** `expires_in` as seconds. A guess that is too long costs one 401 a token; one that is too short, requests and at last a ban. */
+function lifetimeSeconds(expiresIn: unknown, log: Log): number {
+  const isText = typeof expiresIn === 'string' && /^\d{1,9}$/.test(expiresIn);
+  const seconds = isText ? Number(expiresIn) : expiresIn;
+  if (typeof seconds === 'number' && seconds >= 1 && seconds <= LONGEST_LIFETIME_SECONDS) return seconds;
+  log.warn(`the token names no sensible lifetime; it is taken for ${USUAL_LIFETIME_SECONDS} seconds`, {
+    expires_in: typeof seconds === 'number' ? seconds : typeof seconds,
+  });
+  return USUAL_LIFETIME_SECONDS;
+}
+
+function jsonOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

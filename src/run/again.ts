@@ -1,0 +1,147 @@
+/** The commands that load again without calling the service: replay from the vault, rebuild from the lake, release of holds. */
+import path from 'node:path';
+import { type Day, type DayRange, daysOf, maxDay, minDay } from '../core/days.ts';
+import { asEtlError, EtlError } from '../core/errors.ts';
+import type { Pipeline } from '../core/pipeline.ts';
+import type { FetchRecord } from '../core/records.ts';
+import { pipelineNamed, type RunContext } from './context.ts';
+import { saveChecked } from './fetching.ts';
+import { amendedDays, amendLosers } from './moved.ts';
+import { type RunOutcome, runSession, type Session } from './session.ts';
+import { applyWindow, takeFromVault } from './window.ts';
+
+/** Normalises the newest stored answer of every day of the range again, and loads what differs. */
+export function runReplay(context: RunContext, name: string, range: DayRange): Promise<RunOutcome> {
+  const command = `replay ${name} --from ${range.from} --to ${range.to}`;
+  return replayDays(context, pipelineNamed(context, name), command, range, () => true);
+}
+
+function replayDays(
+  context: RunContext,
+  pipeline: Pipeline,
+  command: string,
+  range: DayRange,
+  isWanted: (day: Day) => boolean,
+): Promise<RunOutcome> {
+  return runSession(context, command, [pipeline], async (session) => {
+    const answers = await newestAnswers(context, pipeline, range, isWanted);
+    context.progress.begin(pipeline.name, answers.length);
+    for (const [index, { fetch, days }] of answers.entries()) {
+      if (context.signal.aborted) break;
+      await replayAnswer(session, pipeline, fetch, days, index);
+    }
+    await saveChecked(session, pipeline);
+    context.progress.end(pipeline.name);
+  });
+}
+
+async function replayAnswer(
+  session: Session,
+  pipeline: Pipeline,
+  fetch: FetchRecord,
+  days: Day[],
+  index: number,
+): Promise<void> {
+  const { context, engine, tally } = session;
+  const { window_from: from, window_to: to } = fetch;
+  try {
+    const taken = await takeFromVault(context, pipeline, fetch, path.join(session.work, `replay-${index}`));
+    const result = await applyWindow(context, engine, pipeline, await session.checked(pipeline), taken, {
+      days,
+      isReplay: true,
+    });
+    tally.add(result);
+    session.ledger.drift.push(...result.drift);
+    context.progress.window(pipeline.name, {
+      from: days[0]!,
+      to: days.at(-1)!,
+      rows: result.rows,
+      changed: result.changed,
+    });
+  } catch (thrown) {
+    tally.errors.push(asEtlError(thrown).about({ pipeline: pipeline.name, window: `${from}..${to}` }));
+  }
+}
+
+/** Normalises the slices that have rejects again. Errors: `usage/no_rejects`. */
+export async function retryRejects(context: RunContext, name: string): Promise<RunOutcome> {
+  const pipeline = pipelineNamed(context, name);
+  const slices = [...(await context.lake.slices(name)).values()].filter((e) => e.content.rejects > 0);
+  const [first, last] = [slices[0]?.content.day, slices.at(-1)?.content.day];
+  if (!first || !last)
+    throw new EtlError('usage', 'no_rejects', `${name} has no rejects`, { hint: 'there is nothing to retry' });
+  const days = new Set(slices.map((e) => e.content.day));
+  return replayDays(context, pipeline, `rejects ${name} --retry`, { from: first, to: last }, (day) => days.has(day));
+}
+
+/**
+ * The newest sound answer for each day of the range, in the order in which they were fetched, so that an item that moved ends
+ * where it was seen last. A day that lost an item and was not asked for since is left out: its answer is older than the move.
+ */
+async function newestAnswers(
+  context: RunContext,
+  pipeline: Pipeline,
+  range: DayRange,
+  isWanted: (day: Day) => boolean,
+) {
+  const slices = await context.lake.slices(pipeline.name);
+  const newest = new Map<Day, FetchRecord>();
+  for await (const fetch of context.vault.fetches(pipeline.name)) {
+    if (fetch.outcome !== 'ok' || !fetch.vault_path || !fetch.window_from || !fetch.window_to) continue;
+    const covered = { from: maxDay(range.from, fetch.window_from), to: minDay(range.to, fetch.window_to) };
+    for (const day of daysOf(covered)) if (isWanted(day) && !slices.get(day)?.moved) newest.set(day, fetch);
+  }
+  if (newest.size === 0)
+    throw new EtlError(
+      'usage',
+      'nothing_stored',
+      `the vault holds no answer of ${pipeline.name} for ${range.from}..${range.to}`,
+      {
+        hint: `fetch it: partner-etl backfill ${pipeline.name} --from ${range.from} --to ${range.to}`,
+      },
+    );
+  const byFetch = new Map<string, { fetch: FetchRecord; days: Day[] }>();
+  for (const [day, fetch] of [...newest].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const group = byFetch.get(fetch.fetch_id) ?? { fetch, days: [] };
+    group.days.push(day);
+    byFetch.set(fetch.fetch_id, group);
+  }
+  return [...byFetch.values()].sort((a, b) => (a.fetch.fetch_id < b.fetch.fetch_id ? -1 : 1));
+}
+
+/** Makes one warehouse, or all, afresh from the lake. */
+export function runRebuild(context: RunContext, name: string | undefined): Promise<RunOutcome> {
+  const targets = context.targets.filter((t) => name === undefined || t.name === name);
+  if (targets.length === 0)
+    throw new EtlError('usage', 'no_target', name ? `no target "${name}" is switched on` : 'no target is switched on', {
+      hint: `switched on: ${context.targets.map((t) => t.name).join(', ') || 'none'}; Postgres needs PARTNER_ETL_POSTGRES_URL`,
+    });
+  const command = name === undefined ? 'rebuild' : `rebuild --target ${name}`;
+  return runSession(context, command, context.pipelines, async () => undefined, { targets, afresh: true });
+}
+
+/** Applies a held slice. Errors: `usage/not_held`. */
+export async function runRelease(context: RunContext, name: string, day: Day): Promise<RunOutcome> {
+  const pipeline = pipelineNamed(context, name);
+  const held = (await context.lake.slices(name)).get(day)?.held;
+  if (!held)
+    throw new EtlError('usage', 'not_held', `${name} ${day} is not held`, {
+      hint: 'partner-etl status lists what is held',
+    });
+  return runSession(context, `release ${name} ${day}`, [pipeline], async (session) => {
+    const file = held.file && path.join(context.paths.lake, name, day.slice(0, 7), 'held', held.file);
+    const replaced = [{ content: held.content, file }];
+    const losers = await amendLosers(
+      session.engine,
+      context.lake,
+      pipeline,
+      replaced,
+      path.join(session.work, 'amended'),
+    );
+    await context.lake.commit([{ kind: 'release', pipeline: name, day }, ...losers]);
+    const checked = await session.checked(pipeline);
+    for (const lost of amendedDays(losers)) checked.forget(lost);
+    await saveChecked(session, pipeline);
+    session.tally.changed += 1 + losers.length;
+  });
+}

@@ -1,0 +1,93 @@
+/** Everything that is known of one slice: fetches, versions in each target, rejects, hold. */
+import { type Day, inRange } from '../core/days.ts';
+import { asEtlError } from '../core/errors.ts';
+import type { FetchRecord, RejectRecord, SliceContent } from '../core/records.ts';
+import { Engine, quoteList, quoteText } from '../engine/duckdb.ts';
+import type { HeldSlice } from '../lake/entries.ts';
+import type { QueryResult } from '../warehouse/target.ts';
+import { pipelineNamed, type RunContext } from './context.ts';
+
+export interface TargetVersions {
+  readonly target: string;
+  /** Receipts of the slice, oldest first; null when the target could not be asked. */
+  readonly receipts: QueryResult | null;
+  readonly error: string | null;
+}
+
+export interface Explanation {
+  readonly pipeline: string;
+  readonly day: Day;
+  readonly content: SliceContent | null;
+  readonly moved: boolean;
+  readonly held: HeldSlice | null;
+  /** Every request whose window covered the day, oldest first. */
+  readonly fetches: readonly FetchRecord[];
+  readonly rejects: readonly RejectRecord[];
+  readonly targets: readonly TargetVersions[];
+}
+
+const REJECTS_SHOWN = 100;
+
+export async function explain(context: RunContext, name: string, day: Day): Promise<Explanation> {
+  const pipeline = pipelineNamed(context, name);
+  const entry = (await context.lake.slices(name)).get(day);
+  const fetches: FetchRecord[] = [];
+  for await (const fetch of context.vault.fetches(name))
+    if (fetch.window_from && fetch.window_to && inRange(day, { from: fetch.window_from, to: fetch.window_to }))
+      fetches.push(fetch);
+  const file = entry ? context.lake.rejectsFile(pipeline.name, entry) : null;
+  return {
+    pipeline: name,
+    day,
+    content: entry?.content ?? null,
+    moved: entry?.moved ?? false,
+    held: entry?.held ?? null,
+    fetches,
+    rejects: file ? await rejectsIn(context, [file], REJECTS_SHOWN) : [],
+    targets: await versions(context, name, day),
+  };
+}
+
+async function versions(context: RunContext, name: string, day: Day): Promise<TargetVersions[]> {
+  const select = `SELECT digest, rows, rejects, duplicates, settled, sums, fetch_id, loaded_at, superseded_at FROM etl.receipt
+    WHERE pipeline = ${quoteText(name)} AND slice_day = ${quoteText(day)} ORDER BY loaded_at`;
+  const found: TargetVersions[] = [];
+  for (const target of context.targets) {
+    try {
+      const receipts = (await target.exists()) ? await target.query(select, 1000) : null;
+      found.push({ target: target.name, receipts, error: null });
+    } catch (thrown) {
+      found.push({ target: target.name, receipts: null, error: asEtlError(thrown).message });
+    }
+  }
+  return found;
+}
+
+/** Rejects of the lake, newest days first; of one pipeline or all. */
+export async function listRejects(
+  context: RunContext,
+  name: string | undefined,
+  limit: number,
+): Promise<RejectRecord[]> {
+  const pipelines = name === undefined ? context.pipelines : [pipelineNamed(context, name)];
+  const files: string[] = [];
+  for (const pipeline of pipelines)
+    for (const entry of (await context.lake.slices(pipeline.name)).values()) {
+      const file = context.lake.rejectsFile(pipeline.name, entry);
+      if (file) files.push(file);
+    }
+  return files.length === 0 ? [] : rejectsIn(context, files, limit);
+}
+
+async function rejectsIn(context: RunContext, files: readonly string[], limit: number): Promise<RejectRecord[]> {
+  const engine = await Engine.open({ tempDir: context.paths.work });
+  try {
+    const rows = await engine.rows(
+      `SELECT pipeline, slice_day::VARCHAR AS slice_day, fetch_id, item, reason, detail, raw FROM read_parquet(${quoteList(files)})
+       ORDER BY slice_day DESC, pipeline, item LIMIT ${limit}`,
+    );
+    return rows.map((row) => ({ ...row, item: Number(row.item) }) as unknown as RejectRecord);
+  } finally {
+    engine.close();
+  }
+}

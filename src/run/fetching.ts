@@ -1,0 +1,104 @@
+/**
+ * Fetches planned windows and makes them the lake's content. While one window is normalised the next one is on its way:
+ * the two use different resources (the network and one core here, DuckDB's threads there).
+ */
+import path from 'node:path';
+import { addDays } from '../core/days.ts';
+import { asEtlError, type EtlError } from '../core/errors.ts';
+import type { Pipeline } from '../core/pipeline.ts';
+import type { PlannedWindow } from '../core/plan.ts';
+import type { FetchRecord } from '../core/records.ts';
+import { type Partner, settingsOf } from './context.ts';
+import type { Session } from './session.ts';
+import { applyWindow, type TakenIn, takeIn } from './window.ts';
+
+export interface PipelinePlan {
+  readonly pipeline: Pipeline;
+  readonly windows: readonly PlannedWindow[];
+}
+
+/** So many windows of one pipeline may fail in a row before the rest of it is given up for this run. */
+const FAILURES_IN_A_ROW = 3;
+
+/** Works through the plans. Failed windows are counted in the tally; a refusal ends everything. */
+export async function fetchPlans(session: Session, plans: readonly PipelinePlan[]): Promise<void> {
+  if (plans.every((plan) => plan.windows.length === 0)) return;
+  const { context, ledger, tally } = session;
+  const onFetch = async (record: FetchRecord) => {
+    tally.calls += 1;
+    await context.vault.record(record);
+  };
+  const partner = await context.openClient(ledger.runId, onFetch);
+  try {
+    for (const plan of plans) if (!(await fetchPipeline(session, partner, plan))) return;
+  } finally {
+    await partner.client.close();
+  }
+}
+
+/** Whether the next pipeline may go on: false after a refusal or when the operator wants to stop. */
+async function fetchPipeline(session: Session, partner: Partner, plan: PipelinePlan): Promise<boolean> {
+  const { context, tally } = session;
+  const { pipeline, windows } = plan;
+  context.progress.begin(pipeline.name, windows.length);
+  let failures = 0;
+  let next = windows[0] ? begin(session, partner, pipeline, windows[0], 0) : null;
+  for (let i = 0; i < windows.length && next; i++) {
+    const taken = await next;
+    const isLast = context.signal.aborted || i + 1 >= windows.length;
+    const failed = taken instanceof Error ? taken : null;
+    const mayGoOn = !isLast && !(failed && (failed.kind === 'refused' || failures + 1 >= FAILURES_IN_A_ROW));
+    next = mayGoOn ? begin(session, partner, pipeline, windows[i + 1]!, i + 1) : null;
+    const error = failed ?? (await settle(session, pipeline, taken as TakenIn));
+    failures = error ? failures + 1 : 0;
+    if (!error) continue;
+    if (context.signal.aborted) break;
+    tally.errors.push(error);
+    if (failures >= FAILURES_IN_A_ROW && i + 1 < windows.length)
+      context.progress.note(`${pipeline.name}: ${failures} windows failed in a row, the rest waits for the next run`);
+    if (error.kind === 'refused' || error.kind === 'bug') {
+      if (next) await next;
+      return false;
+    }
+  }
+  await saveChecked(session, pipeline);
+  context.progress.end(pipeline.name);
+  return !context.signal.aborted;
+}
+
+/** Starts to take a window in. Never rejects: an error is a value, since nobody may be listening yet. */
+function begin(
+  session: Session,
+  partner: Partner,
+  pipeline: Pipeline,
+  window: PlannedWindow,
+  index: number,
+): Promise<TakenIn | EtlError> {
+  const folder = path.join(session.work, `${pipeline.name}-${index}`);
+  return takeIn(session.context, partner, pipeline, window, folder).catch((thrown) =>
+    asEtlError(thrown).about({ pipeline: pipeline.name, window: `${window.from}..${window.to}` }),
+  );
+}
+
+/** Applies a window; the error it failed with, or null. */
+async function settle(session: Session, pipeline: Pipeline, taken: TakenIn): Promise<EtlError | null> {
+  const { context, engine, tally, ledger } = session;
+  const { from, to } = taken.range;
+  try {
+    const result = await applyWindow(context, engine, pipeline, await session.checked(pipeline), taken);
+    tally.add(result);
+    ledger.drift.push(...result.drift);
+    context.progress.window(pipeline.name, { from, to, rows: result.rows, changed: result.changed });
+    return null;
+  } catch (thrown) {
+    return asEtlError(thrown).about({ pipeline: pipeline.name, window: `${from}..${to}` });
+  }
+}
+
+export async function saveChecked(session: Session, pipeline: Pipeline): Promise<void> {
+  const { context } = session;
+  const { lookbackDays } = settingsOf(context, pipeline);
+  const keepFrom = addDays(context.today, -lookbackDays - 7);
+  await (await session.checked(pipeline)).save(await context.lake.slices(pipeline.name), keepFrom);
+  await context.step('checked-saved', pipeline.name);
+}

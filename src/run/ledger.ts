@@ -1,0 +1,96 @@
+/**
+ * The record of a run: `runs/<run_id>.json`, written when it begins and when it ends, so that a night is recorded also when no
+ * warehouse can be reached and when the program is killed (then without an end). `runs/<run_id>.drift.json` beside it keeps
+ * what was seen that the contract does not know.
+ */
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { type Clock, isoTime } from '../core/clock.ts';
+import { newId } from '../core/ids.ts';
+import type { DriftRecord, RunRecord, RunResult, RunSummary } from '../core/records.ts';
+import { readIfThere, writeJson } from '../disk/atomic.ts';
+
+export class RunLedger {
+  private readonly folder: string;
+  private readonly clock: Clock;
+  private current: RunRecord;
+  readonly drift: DriftRecord[] = [];
+
+  private constructor(folder: string, clock: Clock, record: RunRecord) {
+    this.folder = folder;
+    this.clock = clock;
+    this.current = record;
+  }
+
+  static async begin(folder: string, clock: Clock, command: string, pipelines: readonly string[]): Promise<RunLedger> {
+    const record: RunRecord = {
+      run_id: newId('r', clock),
+      command,
+      pipelines,
+      started_at: isoTime(clock.now()),
+      ended_at: null,
+      result: null,
+      exit_code: null,
+      summary: null,
+    };
+    const ledger = new RunLedger(folder, clock, record);
+    await ledger.write();
+    return ledger;
+  }
+
+  get record(): RunRecord {
+    return this.current;
+  }
+
+  get runId(): string {
+    return this.current.run_id;
+  }
+
+  /** The record as it will be if nothing more goes wrong; what a publication carries into a target. */
+  endingAs(result: RunResult, exitCode: number, summary: RunSummary): RunRecord {
+    return { ...this.current, ended_at: isoTime(this.clock.now()), result, exit_code: exitCode, summary };
+  }
+
+  async end(result: RunResult, exitCode: number, summary: RunSummary): Promise<RunRecord> {
+    this.current = this.endingAs(result, exitCode, summary);
+    await this.write();
+    return this.current;
+  }
+
+  private async write(): Promise<void> {
+    if (this.drift.length > 0) await writeJson(driftFile(this.folder, this.runId), this.drift);
+    await writeJson(path.join(this.folder, `${this.runId}.json`), this.current);
+  }
+}
+
+/** Runs newer than `after` (all when null), oldest first. */
+export async function runsSince(folder: string, after: string | null): Promise<RunRecord[]> {
+  const names = (await namesIn(folder)).filter((name) => /^r[0-9a-z]+\.json$/.test(name));
+  const due = names.filter((name) => after === null || name.slice(0, -5) > after).sort();
+  return Promise.all(due.map(async (name) => JSON.parse(await readFile(path.join(folder, name), 'utf8')) as RunRecord));
+}
+
+/** The last `count` runs, newest first. */
+export async function lastRuns(folder: string, count: number): Promise<RunRecord[]> {
+  const names = (await namesIn(folder)).filter((name) => /^r[0-9a-z]+\.json$/.test(name)).sort();
+  const newest = names.slice(-count).reverse();
+  return Promise.all(
+    newest.map(async (name) => JSON.parse(await readFile(path.join(folder, name), 'utf8')) as RunRecord),
+  );
+}
+
+export async function driftOfRun(folder: string, runId: string): Promise<DriftRecord[]> {
+  const text = await readIfThere(driftFile(folder, runId));
+  return text === null ? [] : (JSON.parse(text) as DriftRecord[]);
+}
+
+function driftFile(folder: string, runId: string): string {
+  return path.join(folder, `${runId}.drift.json`);
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  return readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  });
+}

@@ -1,0 +1,130 @@
+/**
+ * Publication: what the lake holds and a target does not is loaded into the target, everything of a run at once.
+ *
+ * It compares receipts with the lake and not with what this run did, so a target that was switched on later, was down for three
+ * nights, or was rebuilt, catches up without a call. A slice that cannot be loaded (its file is damaged, its sums do not
+ * agree) is left out and told; the rest is published.
+ */
+import { asEtlError, type EtlError } from '../core/errors.ts';
+import type { Pipeline } from '../core/pipeline.ts';
+import type { DriftRecord, FetchRecord, RunRecord } from '../core/records.ts';
+import type { HoldRecord, LoadSlice, Publication, PublishResult, Target } from '../warehouse/target.ts';
+import type { RunContext } from './context.ts';
+import { driftOfRun, runsSince } from './ledger.ts';
+
+export interface Published {
+  readonly target: string;
+  readonly result: PublishResult | null;
+  readonly errors: readonly EtlError[];
+}
+
+/** Slices that may be left out one by one before a publication is given up: beyond that the fault is not the slices'. */
+const MOST_LEFT_OUT = 50;
+const TRIES = 3;
+
+/** Slices of the lake whose content a target does not have. */
+export async function missingIn(context: RunContext, target: Target, pipeline: Pipeline): Promise<LoadSlice[]> {
+  const digests = await target.digests(pipeline.name);
+  return (await allSlices(context, pipeline)).filter((s) => digests.get(s.content.day) !== s.content.digest);
+}
+
+/** Every slice of a pipeline that the lake holds. */
+export async function allSlices(context: RunContext, pipeline: Pipeline): Promise<LoadSlice[]> {
+  return [...(await context.lake.slices(pipeline.name)).values()].map((entry) => ({
+    pipeline,
+    content: entry.content,
+    file: context.lake.rowsFile(pipeline.name, entry),
+    rejectsFile: context.lake.rejectsFile(pipeline.name, entry),
+  }));
+}
+
+/**
+ * Brings one target up to the lake; `afresh`: loads everything again, whatever its receipts say.
+ * Never throws for what the target does: errors are in the result.
+ */
+export async function publishTo(
+  context: RunContext,
+  target: Target,
+  run: RunRecord,
+  drift: readonly DriftRecord[],
+  afresh = false,
+): Promise<Published> {
+  const errors: EtlError[] = [];
+  try {
+    const lists = context.pipelines.map((p) => (afresh ? allSlices(context, p) : missingIn(context, target, p)));
+    let slices = (await Promise.all(lists)).flat();
+    if (slices.length === 0 && !afresh) return { target: target.name, result: null, errors };
+    const publication = await publicationOf(context, afresh ? null : target, run, drift);
+    for (let tries = 1; ; ) {
+      try {
+        const result = slices.length || afresh ? await target.publish({ ...publication, slices, afresh }) : null;
+        return { target: target.name, result, errors };
+      } catch (thrown) {
+        const error = asEtlError(thrown).about({ target: target.name });
+        const { pipeline, day } = error.concern;
+        if (error.kind === 'failed' && pipeline && day && errors.length < MOST_LEFT_OUT) {
+          errors.push(error);
+          slices = slices.filter((s) => s.pipeline.name !== pipeline || s.content.day !== day);
+        } else if (error.kind === 'retry' && tries < TRIES) {
+          context.log.warn(`${target.name}: ${error.message}; trying again`, { code: error.code });
+          await context.clock.sleep(1000 * 2 ** tries, context.signal);
+          tries += 1;
+        } else throw error;
+      }
+    }
+  } catch (thrown) {
+    return {
+      target: target.name,
+      result: null,
+      errors: [...errors, asEtlError(thrown).about({ target: target.name })],
+    };
+  }
+}
+
+async function publicationOf(
+  context: RunContext,
+  target: Target | null,
+  run: RunRecord,
+  drift: readonly DriftRecord[],
+): Promise<Omit<Publication, 'slices'>> {
+  const last = target ? await target.lastRunId() : null;
+  const earlier = (await runsSince(context.paths.runs, last)).filter((r) => r.run_id !== run.run_id);
+  const unseen = [...drift];
+  for (const r of earlier) unseen.push(...(await driftOfRun(context.paths.runs, r.run_id)));
+  const since = earlier[0] ?? run;
+  return {
+    run,
+    runs: earlier,
+    drift: unseen,
+    holds: await standingHolds(context),
+    fetches: await fetchesSince(context, since),
+  };
+}
+
+async function fetchesSince(context: RunContext, since: RunRecord): Promise<FetchRecord[]> {
+  const fetches: FetchRecord[] = [];
+  for (const pipeline of context.pipelines)
+    for await (const fetch of context.vault.fetches(pipeline.name, since.started_at.slice(0, 7)))
+      if (fetch.run_id >= since.run_id) fetches.push(fetch);
+  return fetches;
+}
+
+/** Every hold that stands in the lake. */
+export async function standingHolds(context: RunContext): Promise<HoldRecord[]> {
+  const holds: HoldRecord[] = [];
+  for (const pipeline of context.pipelines)
+    for (const { held } of (await context.lake.slices(pipeline.name)).values())
+      if (held)
+        holds.push({
+          pipeline: pipeline.name,
+          slice_day: held.content.day,
+          reason: held.reason,
+          detail: held.detail,
+          digest: held.content.digest,
+          rows: held.content.rows,
+          rows_before: held.rows_before,
+          fetch_id: held.content.fetch_id,
+          held_at: held.held_at,
+        });
+  return holds;
+}

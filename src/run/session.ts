@@ -1,0 +1,190 @@
+/**
+ * What every command that moves data shares: the lock, the run's record, a folder to work in, the engine, publication, the end.
+ */
+import { mkdir, readdir, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { asEtlError, EtlError, EXIT, exitCodeOf } from '../core/errors.ts';
+import type { Pipeline } from '../core/pipeline.ts';
+import type { RunRecord, RunResult, RunSummary } from '../core/records.ts';
+import { lockHolder, tryLock } from '../disk/lock.ts';
+import { Engine } from '../engine/duckdb.ts';
+import type { Target } from '../warehouse/target.ts';
+import { CheckedDays } from './checked.ts';
+import type { RunContext } from './context.ts';
+import { RunLedger } from './ledger.ts';
+import { type Published, publishTo } from './publish.ts';
+import type { WindowResult } from './window.ts';
+
+/** The tally of a run as it goes on. */
+export class Tally {
+  windows = 0;
+  calls = 0;
+  rows = 0;
+  changed = 0;
+  unchanged = 0;
+  held = 0;
+  rejects = 0;
+  duplicates = 0;
+  readonly errors: EtlError[] = [];
+
+  add(result: WindowResult): void {
+    this.windows += 1;
+    this.rows += result.rows;
+    this.changed += result.changed;
+    this.unchanged += result.unchanged;
+    this.held += result.held;
+    this.rejects += result.rejects;
+    this.duplicates += result.duplicates;
+  }
+
+  summary(): RunSummary {
+    return {
+      windows: this.windows,
+      calls: this.calls,
+      rows: this.rows,
+      slices_changed: this.changed,
+      slices_unchanged: this.unchanged,
+      slices_held: this.held,
+      rejects: this.rejects,
+      duplicates: this.duplicates,
+      errors: this.errors.map((e) => e.message),
+    };
+  }
+
+  exitCode(): number {
+    const refused = this.errors.find((e) => e.kind === 'refused' || e.kind === 'usage');
+    if (refused) return exitCodeOf(refused);
+    if (this.errors.length > 0) return EXIT.failed;
+    return this.held > 0 || this.rejects > 0 ? EXIT.setAside : EXIT.done;
+  }
+}
+
+export interface Session {
+  readonly context: RunContext;
+  readonly ledger: RunLedger;
+  readonly engine: Engine;
+  readonly tally: Tally;
+  /** Scratch folder of this run. */
+  readonly work: string;
+  checked(pipeline: Pipeline): Promise<CheckedDays>;
+}
+
+/** Into which targets a run publishes, and whether it makes them afresh. */
+export interface Publishing {
+  readonly targets: readonly Target[];
+  readonly afresh: boolean;
+}
+
+export interface RunOutcome {
+  readonly run: RunRecord;
+  readonly exitCode: number;
+  readonly errors: readonly EtlError[];
+  readonly published: readonly Published[];
+}
+
+/**
+ * Runs `work` under the run lock and publishes what the lake then holds.
+ * Errors: `locked/run` when another run is at work; what goes wrong later is in the outcome.
+ */
+export async function runSession(
+  context: RunContext,
+  command: string,
+  pipelines: readonly Pipeline[],
+  work: (session: Session) => Promise<void>,
+  publishing: Publishing = { targets: context.targets, afresh: false },
+): Promise<RunOutcome> {
+  const lock = await takeRunLock(context, command);
+  try {
+    await clearWork(context.paths.work);
+    await context.lake.recover();
+    const ledger = await RunLedger.begin(
+      context.paths.runs,
+      context.clock,
+      command,
+      pipelines.map((p) => p.name),
+    );
+    await context.step('run-recorded', ledger.runId);
+    const folder = path.join(context.paths.work, `run-${ledger.runId}`);
+    await mkdir(folder, { recursive: true });
+    const engine = await Engine.open({ tempDir: path.join(folder, 'spill') });
+    try {
+      return await perform({ ...sessionParts(context, ledger, engine), work: folder }, work, publishing);
+    } finally {
+      engine.close();
+      await rm(folder, { recursive: true, force: true });
+    }
+  } finally {
+    await lock.release();
+  }
+}
+
+function sessionParts(context: RunContext, ledger: RunLedger, engine: Engine) {
+  const known = new Map<string, CheckedDays>();
+  const checked = async (pipeline: Pipeline): Promise<CheckedDays> => {
+    const days = known.get(pipeline.name) ?? (await CheckedDays.read(context.paths.state, pipeline.name));
+    known.set(pipeline.name, days);
+    return days;
+  };
+  return { context, ledger, engine, tally: new Tally(), checked };
+}
+
+async function perform(
+  session: Session,
+  work: (session: Session) => Promise<void>,
+  { targets, afresh }: Publishing,
+): Promise<RunOutcome> {
+  const { context, ledger, tally } = session;
+  try {
+    await work(session);
+  } catch (thrown) {
+    tally.errors.push(asEtlError(thrown));
+  }
+  if (context.signal.aborted)
+    tally.errors.push(
+      new EtlError('failed', 'interrupted', 'stopped on request before everything was fetched', {
+        hint: 'the same command goes on where this one stopped',
+      }),
+    );
+  const published: Published[] = [];
+  await context.step('publishing', ledger.runId);
+  for (const target of targets) {
+    const ending = ledger.endingAs(resultOf(session), tally.exitCode(), tally.summary());
+    const result = await publishTo(context, target, ending, ledger.drift, afresh);
+    published.push(result);
+    tally.errors.push(...result.errors);
+  }
+  await context.step('published', ledger.runId);
+  for (const error of tally.errors) context.log.error(error.message, { code: error.code, ...error.concern });
+  const run = await ledger.end(resultOf(session), tally.exitCode(), tally.summary());
+  await context.step('run-ended', ledger.runId);
+  return { run, exitCode: tally.exitCode(), errors: tally.errors, published };
+}
+
+function resultOf({ context, tally }: Session): RunResult {
+  const code = tally.exitCode();
+  if (code === EXIT.refused) return 'refused';
+  if (context.signal.aborted) return 'interrupted';
+  if (code === EXIT.setAside) return 'set_aside';
+  return code === EXIT.done ? 'done' : 'failed';
+}
+
+async function takeRunLock(context: RunContext, command: string) {
+  const file = path.join(context.paths.locks, 'run');
+  const lock = await tryLock(file, command, context.clock);
+  if (lock) return lock;
+  const holder = await lockHolder(file);
+  const who = holder
+    ? `"${holder.what}" (process ${holder.pid} on ${holder.host}), since ${holder.since}`
+    : 'another process';
+  throw new EtlError('locked', 'run', `another run is at work: ${who}`, {
+    hint: 'wait until it ends, or look at partner-etl status',
+    concern: { file },
+  });
+}
+
+/** Removes what earlier runs left behind; only under the run lock. */
+async function clearWork(folder: string): Promise<void> {
+  const names = await readdir(folder).catch(() => []);
+  for (const name of names.filter((n) => n.startsWith('run-')))
+    await rm(path.join(folder, name), { recursive: true, force: true });
+}

@@ -1,0 +1,127 @@
+/** How things stand: freshness, the grid of days, holds, rejects, drift, runs, and how far each target is behind the lake. */
+import { addDays, type Day, daysBetween, daysOf } from '../core/days.ts';
+import { asEtlError } from '../core/errors.ts';
+import type { Pipeline } from '../core/pipeline.ts';
+import { horizonOf } from '../core/plan.ts';
+import type { DriftRecord, RunRecord } from '../core/records.ts';
+import type { SliceEntry } from '../lake/entries.ts';
+import type { HoldRecord } from '../warehouse/target.ts';
+import { type RunContext, settingsOf } from './context.ts';
+import { driftOfRun, lastRuns } from './ledger.ts';
+import { planInput } from './plans.ts';
+import { missingIn, standingHolds } from './publish.ts';
+
+export type DayState = 'missing' | 'failed' | 'held' | 'open' | 'settled';
+
+export interface PipelineStatus {
+  readonly pipeline: string;
+  readonly enabled: boolean;
+  /** First and last day of interest. */
+  readonly from: Day;
+  readonly to: Day;
+  /** The newest day that is loaded, and how many days it is behind the newest day of interest. */
+  readonly newest: Day | null;
+  readonly days_behind: number | null;
+  readonly counts: Readonly<Record<DayState, number>>;
+  readonly rows: number;
+  readonly rejects: number;
+  readonly days: readonly { readonly day: Day; readonly state: DayState }[];
+}
+
+export interface TargetStatus {
+  readonly target: string;
+  /** Slices of the lake that the target does not have; null when it could not be asked. */
+  readonly slices_behind: number | null;
+  readonly error: string | null;
+}
+
+export interface Status {
+  readonly today: Day;
+  readonly pipelines: readonly PipelineStatus[];
+  readonly targets: readonly TargetStatus[];
+  readonly holds: readonly HoldRecord[];
+  readonly drift: readonly DriftRecord[];
+  readonly runs: readonly RunRecord[];
+}
+
+const RUNS_SHOWN = 5;
+
+export async function statusOf(context: RunContext): Promise<Status> {
+  const pipelines: PipelineStatus[] = [];
+  for (const pipeline of context.pipelines) pipelines.push(await pipelineStatus(context, pipeline));
+  const targets: TargetStatus[] = [];
+  for (const target of context.targets) {
+    try {
+      const lists = await Promise.all(context.pipelines.map((p) => missingIn(context, target, p)));
+      targets.push({ target: target.name, slices_behind: lists.flat().length, error: null });
+    } catch (thrown) {
+      targets.push({ target: target.name, slices_behind: null, error: asEtlError(thrown).message });
+    }
+  }
+  const runs = await lastRuns(context.paths.runs, RUNS_SHOWN);
+  const drift = (await Promise.all(runs.map((r) => driftOfRun(context.paths.runs, r.run_id)))).flat();
+  return { today: context.today, pipelines, targets, holds: await standingHolds(context), drift: merged(drift), runs };
+}
+
+async function pipelineStatus(context: RunContext, pipeline: Pipeline): Promise<PipelineStatus> {
+  const input = await planInput(context, pipeline);
+  const horizon = horizonOf(input);
+  const slices = await context.lake.slices(pipeline.name);
+  const failed = await failedDays(context, pipeline, slices);
+  const first = [...slices.keys()].find((day) => day < horizon.from) ?? horizon.from;
+  const days = daysOf({ from: first, to: horizon.to }).map((day) => ({
+    day,
+    state: stateOf(slices.get(day), failed.has(day)),
+  }));
+  const counts: Record<DayState, number> = { missing: 0, failed: 0, held: 0, open: 0, settled: 0 };
+  for (const { state } of days) counts[state] += 1;
+  const entries = [...slices.values()];
+  const newest = [...slices.keys()].at(-1) ?? null;
+  return {
+    pipeline: pipeline.name,
+    enabled: settingsOf(context, pipeline).enabled,
+    from: first,
+    to: horizon.to,
+    newest,
+    days_behind: newest === null ? null : Math.max(0, daysBetween(newest, horizon.to)),
+    counts,
+    rows: entries.reduce((sum, e) => sum + e.content.rows, 0),
+    rejects: entries.reduce((sum, e) => sum + e.content.rejects, 0),
+    days,
+  };
+}
+
+function stateOf(entry: SliceEntry | undefined, hasFailed: boolean): DayState {
+  if (entry?.held) return 'held';
+  if (hasFailed) return 'failed';
+  if (!entry) return 'missing';
+  return entry.content.settled ? 'settled' : 'open';
+}
+
+/** Days whose last request of the past month failed. */
+async function failedDays(
+  context: RunContext,
+  pipeline: Pipeline,
+  slices: ReadonlyMap<Day, SliceEntry>,
+): Promise<ReadonlySet<Day>> {
+  const since = addDays(context.today, -31).slice(0, 7);
+  const failed = new Set<Day>();
+  for await (const fetch of context.vault.fetches(pipeline.name, since)) {
+    if (!fetch.window_from || !fetch.window_to) continue;
+    for (const day of daysOf({ from: fetch.window_from, to: fetch.window_to }))
+      if (fetch.outcome === 'failed' && fetch.fetch_id > (slices.get(day)?.content.fetch_id ?? '')) failed.add(day);
+      else failed.delete(day);
+  }
+  return failed;
+}
+
+/** One record for each kind and field, with the counts added up; the newest example. */
+function merged(records: readonly DriftRecord[]): DriftRecord[] {
+  const byField = new Map<string, DriftRecord>();
+  for (const record of records) {
+    const name = `${record.pipeline}\n${record.kind}\n${record.field}`;
+    const known = byField.get(name);
+    byField.set(name, known ? { ...known, count: known.count + record.count } : record);
+  }
+  return [...byField.values()];
+}

@@ -1,0 +1,162 @@
+/**
+ * Proof that the hops agree: each stored answer is what was received, each slice of the lake is what its manifest says, each
+ * target holds what the lake holds, to the last digit. Finds differences and changes nothing.
+ */
+import { asEtlError } from '../core/errors.ts';
+import type { Pipeline } from '../core/pipeline.ts';
+import type { FetchRecord } from '../core/records.ts';
+import { differingSums } from '../engine/control-sums.ts';
+import { Engine, quoteList } from '../engine/duckdb.ts';
+import { measureSlice } from '../engine/measure.ts';
+import type { SliceEntry } from '../lake/entries.ts';
+import type { Target } from '../warehouse/target.ts';
+import type { RunContext } from './context.ts';
+
+export interface Difference {
+  readonly hop: 'vault' | 'lake' | 'duckdb' | 'postgres';
+  readonly pipeline: string;
+  readonly day: string | null;
+  readonly problem: string;
+  readonly mend: string;
+}
+
+export interface Verification {
+  readonly answers: number;
+  readonly slices: number;
+  readonly rows: number;
+  readonly differences: readonly Difference[];
+}
+
+export async function verify(context: RunContext): Promise<Verification> {
+  const differences: Difference[] = [];
+  const totals = { answers: 0, slices: 0, rows: 0 };
+  const engine = await Engine.open({ tempDir: context.paths.work });
+  try {
+    for (const pipeline of context.pipelines) {
+      context.progress.note(`${pipeline.name}: vault`);
+      totals.answers += await verifyVault(context, pipeline, differences);
+      context.progress.note(`${pipeline.name}: lake`);
+      for (const entry of (await context.lake.slices(pipeline.name)).values()) {
+        const problem = await lakeProblem(engine, context, pipeline, entry);
+        totals.slices += 1;
+        totals.rows += entry.content.rows;
+        if (problem) differences.push(lakeDifference(pipeline, entry, problem));
+      }
+      for (const target of context.targets) {
+        context.progress.note(`${pipeline.name}: ${target.name}`);
+        differences.push(...(await verifyTarget(context, pipeline, target)));
+      }
+    }
+  } finally {
+    engine.close();
+  }
+  return { ...totals, differences };
+}
+
+/** Reads every answer that a slice stands on. */
+async function verifyVault(context: RunContext, pipeline: Pipeline, differences: Difference[]): Promise<number> {
+  const slices = await context.lake.slices(pipeline.name);
+  const needed = new Map<string, string>();
+  for (const entry of slices.values()) needed.set(entry.content.fetch_id, entry.content.day);
+  let answers = 0;
+  const seen = new Set<string>();
+  for await (const fetch of context.vault.fetches(pipeline.name)) {
+    if (!needed.has(fetch.fetch_id)) continue;
+    seen.add(fetch.fetch_id);
+    answers += 1;
+    const problem = await answerProblem(context, fetch);
+    if (problem)
+      differences.push({
+        hop: 'vault',
+        pipeline: pipeline.name,
+        day: fetch.window_from,
+        problem,
+        mend: refetch(pipeline, fetch.window_from, fetch.window_to),
+      });
+  }
+  for (const [fetchId, day] of needed)
+    if (!seen.has(fetchId))
+      differences.push({
+        hop: 'vault',
+        pipeline: pipeline.name,
+        day,
+        problem: `the record of fetch ${fetchId} is missing`,
+        mend: refetch(pipeline, day, day),
+      });
+  return answers;
+}
+
+async function answerProblem(context: RunContext, fetch: FetchRecord): Promise<string | null> {
+  try {
+    for await (const _ of context.vault.answer(fetch, true));
+    return null;
+  } catch (thrown) {
+    return asEtlError(thrown).message;
+  }
+}
+
+/** What is wrong with a slice's files, or null. Everything that the manifest says is computed again from the rows. */
+async function lakeProblem(
+  engine: Engine,
+  context: RunContext,
+  pipeline: Pipeline,
+  entry: SliceEntry,
+): Promise<string | null> {
+  const { content } = entry;
+  if (content.version !== pipeline.version) return null; // made by an older program; the plan asks for it again
+  const file = context.lake.rowsFile(pipeline.name, entry);
+  const rejects = context.lake.rejectsFile(pipeline.name, entry);
+  try {
+    const measured = await measureSlice(engine, pipeline, file && `read_parquet(${quoteList([file])})`, rejects);
+    const sums = differingSums(measured.sums, content.sums);
+    if (sums.length > 0) return `the sums of ${sums.join(', ')} differ from the manifest`;
+    return measured.digest === content.digest ? null : `its rows are not those of digest ${content.digest}`;
+  } catch (thrown) {
+    return `${file ?? rejects}: ${asEtlError(thrown).message}`;
+  }
+}
+
+function lakeDifference(pipeline: Pipeline, entry: SliceEntry, problem: string): Difference {
+  const { day } = entry.content;
+  const mend = `partner-etl replay ${pipeline.name} --from ${day} --to ${day}`;
+  return { hop: 'lake', pipeline: pipeline.name, day, problem, mend };
+}
+
+/** Compares the target's rows, summed by day, with the lake. */
+async function verifyTarget(context: RunContext, pipeline: Pipeline, target: Target): Promise<Difference[]> {
+  const mend = `partner-etl rebuild --target ${target.name}`;
+  const found = (day: string | null, problem: string): Difference => ({
+    hop: target.name,
+    pipeline: pipeline.name,
+    day,
+    problem,
+    mend,
+  });
+  try {
+    if (!(await target.exists())) return [found(null, 'the warehouse does not exist yet')];
+    const [slices, sums, digests] = [
+      await context.lake.slices(pipeline.name),
+      await target.sums(pipeline),
+      await target.digests(pipeline.name),
+    ];
+    const differences: Difference[] = [];
+    for (const [day, { content }] of slices) {
+      const there = sums.get(day) ?? { rows: 0, sums: {} };
+      const columns = content.rows === 0 ? [] : differingSums(there.sums, content.sums);
+      if (there.rows !== content.rows) differences.push(found(day, `${there.rows} rows, the lake has ${content.rows}`));
+      else if (columns.length > 0)
+        differences.push(found(day, `the sums of ${columns.join(', ')} differ from the lake`));
+      else if (digests.get(day) !== content.digest)
+        differences.push(found(day, 'its receipt names other content than the lake has'));
+    }
+    for (const day of sums.keys())
+      if (!slices.has(day)) differences.push(found(day, 'it has rows that the lake does not know'));
+    return differences;
+  } catch (thrown) {
+    return [found(null, asEtlError(thrown).message)];
+  }
+}
+
+function refetch(pipeline: Pipeline, from: string | null, to: string | null): string {
+  return `partner-etl backfill ${pipeline.name} --from ${from} --to ${to} --refetch`;
+}

@@ -1,0 +1,206 @@
+/**
+ * One window of one pipeline: the answer becomes slices of the lake. Two steps, so that the next answer can be on its way
+ * while this one is normalised: `takeIn` calls the service (or reads the vault), `apply` changes the lake.
+ */
+import { mkdir, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { isoTime } from '../core/clock.ts';
+import { type Day, type DayRange, dayAt, daysOf } from '../core/days.ts';
+import { guardSlice } from '../core/guard.ts';
+import type { Pipeline } from '../core/pipeline.ts';
+import type { DriftRecord, FetchRecord } from '../core/records.ts';
+import type { Engine } from '../engine/duckdb.ts';
+import { receive, type SplitAnswer, splitAnswer } from '../extract/answer.ts';
+import type { SliceChange } from '../lake/lake.ts';
+import { type Normalised, type NormalisedSlice, normalise } from '../normalise/normalise.ts';
+import { reportCall } from '../partner/reports.ts';
+import type { CheckedDays } from './checked.ts';
+import type { Partner, RunContext } from './context.ts';
+import { amendedDays, amendLosers } from './moved.ts';
+
+export interface TakenIn {
+  readonly range: DayRange;
+  readonly answer: SplitAnswer;
+  readonly fetch: FetchRecord;
+  /** Scratch folder of this window. */
+  readonly folder: string;
+}
+
+export interface WindowResult {
+  readonly rows: number;
+  readonly rejects: number;
+  readonly duplicates: number;
+  readonly changed: number;
+  readonly unchanged: number;
+  readonly held: number;
+  readonly drift: readonly DriftRecord[];
+}
+
+/** Calls the service for a window; the answer is in the vault and split when this resolves. */
+export async function takeIn(
+  context: RunContext,
+  partner: Partner,
+  pipeline: Pipeline,
+  range: DayRange,
+  folder: string,
+): Promise<TakenIn> {
+  await mkdir(folder, { recursive: true });
+  const call = reportCall(
+    partner.settings,
+    pipeline,
+    range,
+    async (answer) => {
+      const received = await receive(answer.body, answer.contentEncoding, pipeline, context.vault, folder);
+      const { sha256, vaultPath, bytesDecoded } = received;
+      return { value: received, sha256, vaultPath, bytesDecoded, items: received.split.items };
+    },
+    context.signal,
+  );
+  const { value, record } = await partner.client.call(call);
+  await context.step('answer-received', `${pipeline.name} ${range.from}`);
+  return { range, answer: value, fetch: record, folder };
+}
+
+/** The same from the vault, without a call. Errors: `failed/damaged_answer`. */
+export async function takeFromVault(
+  context: RunContext,
+  pipeline: Pipeline,
+  fetch: FetchRecord,
+  folder: string,
+): Promise<TakenIn> {
+  await mkdir(folder, { recursive: true });
+  const answer = await splitAnswer(context.vault.answer(fetch, true), pipeline, folder);
+  return { range: { from: fetch.window_from!, to: fetch.window_to! }, answer, fetch, folder };
+}
+
+export interface ApplyOptions {
+  /** Days to apply where they are not all of the window's. */
+  readonly days?: readonly Day[];
+  /** Normalise also an answer that was applied before. */
+  readonly isReplay?: boolean;
+}
+
+/** Makes what was taken in the content of the lake. */
+export async function applyWindow(
+  context: RunContext,
+  engine: Engine,
+  pipeline: Pipeline,
+  checked: CheckedDays,
+  taken: TakenIn,
+  options: ApplyOptions = {},
+): Promise<WindowResult> {
+  const { range, fetch } = taken;
+  const days = options.days ?? daysOf(range);
+  const sha256 = fetch.sha256 ?? '';
+  try {
+    if (!options.isReplay && checked.vouches(range, sha256, pipeline.version))
+      return await unchangedResult(context, pipeline, days);
+    const slices = await context.lake.slices(pipeline.name);
+    const normalised = await normalise(
+      engine,
+      {
+        pipeline,
+        range,
+        days,
+        linesFile: taken.answer.linesFile,
+        lines: taken.answer.split.lines,
+        longestLineBytes: taken.answer.split.longestLineBytes,
+        splitRejectsFile: taken.answer.splitRejectsFile,
+        splitRejects: taken.answer.split.rejects,
+        fetchId: fetch.fetch_id,
+        fetchedAt: fetch.finished_at,
+        rawAnswer: () => context.vault.answer(fetch),
+        timeZone: context.timeZone,
+        outDir: path.join(taken.folder, 'out'),
+        isKnown: (day, digest) => {
+          const entry = slices.get(day);
+          return entry?.content.digest === digest || entry?.held?.content.digest === digest;
+        },
+      },
+      taken.answer.lineBytes,
+    );
+    await context.step('normalised', `${pipeline.name} ${range.from}`);
+    return await commitWindow(context, engine, pipeline, checked, taken, normalised);
+  } finally {
+    await rm(taken.folder, { recursive: true, force: true });
+  }
+}
+
+async function commitWindow(
+  context: RunContext,
+  engine: Engine,
+  pipeline: Pipeline,
+  checked: CheckedDays,
+  taken: TakenIn,
+  normalised: Normalised,
+): Promise<WindowResult> {
+  const { range, fetch } = taken;
+  const decided: SliceChange[] = [];
+  let held = 0;
+  for (const slice of normalised.slices) {
+    const change = await decide(context, pipeline, slice);
+    if (change === 'held' || (change !== null && change.kind === 'hold')) held += 1;
+    if (change !== null && change !== 'held') decided.push(change);
+  }
+  const replaced = decided.flatMap((c) => (c.kind === 'replace' ? [{ content: c.content, file: c.files.file }] : []));
+  const losers = await amendLosers(engine, context.lake, pipeline, replaced, path.join(taken.folder, 'amended'));
+  await context.lake.commit([...decided, ...losers]);
+  await context.step('lake-committed', `${pipeline.name} ${range.from}`);
+
+  const on = dayAt(Date.parse(fetch.finished_at), context.timeZone);
+  const by = { on, sha256: fetch.sha256 ?? '', from: range.from, to: range.to, version: pipeline.version };
+  for (const { content } of normalised.slices) checked.set(content.day, by);
+  for (const day of amendedDays(losers)) checked.forget(day);
+  const drift = [
+    ...taken.answer.split.drift.map((d) => ({ pipeline: pipeline.name, fetch_id: fetch.fetch_id, ...d })),
+    ...normalised.drift,
+  ];
+  const { rows, rejects, duplicates } = normalised;
+  const changed = replaced.length + losers.length;
+  return {
+    rows,
+    rejects,
+    duplicates,
+    changed,
+    unchanged: normalised.slices.length - replaced.length - held,
+    held,
+    drift,
+  };
+}
+
+/** What becomes of one slice: a change, nothing, or nothing because it is held already. */
+async function decide(
+  context: RunContext,
+  pipeline: Pipeline,
+  slice: NormalisedSlice,
+): Promise<SliceChange | 'held' | null> {
+  const { content, file, rejectsFile } = slice;
+  const entry = (await context.lake.slices(pipeline.name)).get(content.day);
+  if (entry?.content.digest === content.digest)
+    return entry.held || entry.moved ? { kind: 'confirm', pipeline: pipeline.name, day: content.day } : null;
+  if (entry?.held?.content.digest === content.digest) return 'held';
+  const files = { file, rejectsFile };
+  const reason = guardSlice(entry?.content ?? null, content, context.guard);
+  if (!reason) return { kind: 'replace', pipeline: pipeline.name, content, files };
+  const hold = { ...reason, rows_before: entry!.content.rows, held_at: isoTime(context.clock.now()) };
+  context.log.warn(`${pipeline.name} ${content.day} is held: ${reason.detail}`, {
+    pipeline: pipeline.name,
+    day: content.day,
+  });
+  return { kind: 'hold', pipeline: pipeline.name, content, files, hold };
+}
+
+async function unchangedResult(context: RunContext, pipeline: Pipeline, days: readonly Day[]): Promise<WindowResult> {
+  const slices = await context.lake.slices(pipeline.name);
+  const entries = days.flatMap((day) => slices.get(day) ?? []);
+  const total = (of: (e: (typeof entries)[number]) => number) => entries.reduce((sum, e) => sum + of(e), 0);
+  return {
+    rows: total((e) => (e.held?.content ?? e.content).rows),
+    rejects: total((e) => (e.held?.content ?? e.content).rejects),
+    duplicates: total((e) => (e.held?.content ?? e.content).duplicates),
+    changed: 0,
+    unchanged: entries.filter((e) => !e.held).length,
+    held: entries.filter((e) => e.held).length,
+    drift: [],
+  };
+}

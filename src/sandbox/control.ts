@@ -1,0 +1,133 @@
+/**
+ * The sandbox's own interface for other processes, below /sandbox. It is no part of the partner service and needs no
+ * token; the server listens on loopback alone.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type Day, parseDay } from '../core/days.ts';
+import { asEtlError, EtlError } from '../core/errors.ts';
+import type { ReportName } from '../core/pipeline.ts';
+import { type Answer, json } from './call.ts';
+import type { Change } from './changes.ts';
+import { isReport, REPORT_NAMES } from './endpoints.ts';
+import type { Fault } from './faults.ts';
+import { PIECE_BYTES } from './pieces.ts';
+import type { TruthRow } from './rows.ts';
+import { send } from './send.ts';
+import { readBody } from './server.ts';
+import type { SandboxStats } from './statistics.ts';
+
+export const CONTROL_PATH = '/sandbox/';
+
+/** What can be done with a running sandbox, here and over HTTP. */
+export interface Controls {
+  readonly stats: SandboxStats;
+  /** Makes it this time; the clock goes on from there at its own pace. */
+  setNow(ms: number): void;
+  /** Refuses (usage) what is no fault. */
+  addFault(fault: Fault): void;
+  clearFaults(): void;
+  /** Alters the world, and the truth with it; refuses (usage) what cannot be. */
+  change(change: Change): void;
+  /**
+   * What a perfect client would hold of the inclusive range now, in the order of the answer: amounts and percentages as
+   * decimal text, counts and ratios as numbers; fields that are left out of the answer are left out here too.
+   */
+  truth(report: ReportName, from: Day, to: Day): Iterable<TruthRow>;
+}
+
+const DONE: Answer = { status: 204, headers: {}, body: undefined };
+
+function usage(message: string, hint: string): EtlError {
+  return new EtlError('usage', 'bad_control', message, { hint });
+}
+
+function* lines(rows: Iterable<TruthRow>): Generator<Buffer> {
+  let text = '';
+  for (const row of rows) {
+    text += `${JSON.stringify(row)}\n`;
+    if (text.length < PIECE_BYTES) continue;
+    yield Buffer.from(text);
+    text = '';
+  }
+  yield Buffer.from(text);
+}
+
+function truthAnswer(sandbox: Controls, query: URLSearchParams): Answer {
+  const report = query.get('report') ?? '';
+  if (!isReport(report)) throw usage(`report: "${report}" is no report`, `one of ${REPORT_NAMES.join(', ')}`);
+  const from = parseDay(query.get('from') ?? '', 'from');
+  const to = parseDay(query.get('to') ?? '', 'to');
+  const headers = { 'content-type': 'application/x-ndjson' };
+  return { status: 200, headers, body: lines(sandbox.truth(report, from, to)) };
+}
+
+function setClock(sandbox: Controls, asked: object): Answer {
+  const now = 'now' in asked ? asked.now : undefined;
+  const ms = typeof now === 'string' ? Date.parse(now) : now;
+  if (typeof ms !== 'number' || !Number.isFinite(ms))
+    throw usage('now is no time', 'milliseconds since the epoch, or ISO 8601');
+  sandbox.setNow(ms);
+  return DONE;
+}
+
+/** One thing, or a list of them. */
+function each(value: unknown, action: (one: never) => void): Answer {
+  for (const one of Array.isArray(value) ? value : [value]) action(one as never);
+  return DONE;
+}
+
+function parsed(body: string): object {
+  try {
+    const value: unknown = JSON.parse(body);
+    if (typeof value === 'object' && value !== null) return value;
+  } catch {
+    // Refused below, like any other body that is no object.
+  }
+  throw usage('the body is no JSON object', 'send an object, or a list of them');
+}
+
+function controlAnswer(sandbox: Controls, action: string, query: URLSearchParams, body: string): Answer {
+  switch (action) {
+    case 'POST faults':
+      return each(parsed(body), (fault) => sandbox.addFault(fault));
+    case 'DELETE faults':
+      sandbox.clearFaults();
+      return DONE;
+    case 'POST changes':
+      return each(parsed(body), (change) => sandbox.change(change));
+    case 'POST clock':
+      return setClock(sandbox, parsed(body));
+    case 'GET stats':
+      return json(200, sandbox.stats);
+    case 'DELETE stats':
+      sandbox.stats.reset();
+      return DONE;
+    case 'GET truth':
+      return truthAnswer(sandbox, query);
+    default:
+      return json(404, { error: `no such action: ${action}` });
+  }
+}
+
+/** Answers one request below CONTROL_PATH; what is refused is answered 400 with the reason and the mend. */
+export async function serveControl(
+  sandbox: Controls,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const url = new URL(request.url ?? '/', 'http://127.0.0.1');
+  const body = (await readBody(request)) ?? '';
+  let answer: Answer;
+  try {
+    answer = controlAnswer(
+      sandbox,
+      `${request.method} ${url.pathname.slice(CONTROL_PATH.length)}`,
+      url.searchParams,
+      body,
+    );
+  } catch (thrown) {
+    const error = asEtlError(thrown);
+    answer = json(400, { error: error.message, code: error.code, hint: error.hint });
+  }
+  await send(response, answer, false, undefined);
+}

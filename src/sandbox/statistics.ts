@@ -1,0 +1,35 @@
+/** What was asked of the sandbox, counted. */
+import type { EndpointName } from './endpoints.ts';
+
+export interface SandboxStats {
+  /** By endpoint, every call that reached it, whatever came of it. */
+  readonly calls: Readonly<Record<string, number>>;
+  readonly tokenRequests: number;
+  /** By status; a connection that was reset has none. */
+  readonly statuses: Readonly<Record<string, number>>;
+  reset(): void;
+}
+
+export class Statistics implements SandboxStats {
+  calls: Record<string, number> = {};
+  tokenRequests = 0;
+  statuses: Record<string, number> = {};
+
+  countCall(endpoint: EndpointName): void {
+    this.calls[endpoint] = (this.calls[endpoint] ?? 0) + 1;
+  }
+
+  countTokenRequest(): void {
+    this.tokenRequests++;
+  }
+
+  countStatus(status: number): void {
+    this.statuses[status] = (this.statuses[status] ?? 0) + 1;
+  }
+
+  reset(): void {
+    this.calls = {};
+    this.tokenRequests = 0;
+    this.statuses = {};
+  }
+}

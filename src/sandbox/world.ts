@@ -1,0 +1,27 @@
+/** Everything that the sandbox's answers are made from. The same seed and the same edits are the same world. */
+import { type Day, dayNumber } from '../core/days.ts';
+import { type Catalogue, makeCatalogue } from './catalogue.ts';
+import { Edits } from './edits.ts';
+import { makePlacements, type Placement } from './placements.ts';
+
+export interface World {
+  readonly seed: number;
+  /** Order items a day, about. */
+  readonly ordersPerDay: number;
+  /** Number of the first day that has orders. */
+  readonly firstDay: number;
+  readonly catalogue: Catalogue;
+  readonly placements: readonly Placement[];
+  readonly edits: Edits;
+}
+
+export function makeWorld(seed: number, ordersPerDay: number, firstDay: Day): World {
+  return {
+    seed: seed | 0,
+    ordersPerDay,
+    firstDay: dayNumber(firstDay),
+    catalogue: makeCatalogue(seed | 0),
+    placements: makePlacements(seed | 0),
+    edits: new Edits(),
+  };
+}

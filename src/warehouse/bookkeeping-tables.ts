@@ -1,0 +1,55 @@
+/**
+ * The tables of schema `etl` as kysely sees them; sql/<engine>/0001_schemas_and_bookkeeping.sql makes them.
+ * What is JSON in the table is handed over as JSON text, a time as ISO 8601 in UTC, a day as `yyyy-mm-dd`.
+ */
+import type { FetchRecord, RunRecord } from '../core/records.ts';
+import type { AppliedMigration } from './migrations.ts';
+import type { HoldRecord } from './target.ts';
+
+type Json = string;
+
+export interface RunTable extends Omit<RunRecord, 'pipelines' | 'summary'> {
+  readonly pipelines: Json;
+  readonly summary: Json | null;
+}
+
+export interface ReceiptTable {
+  readonly pipeline: string;
+  readonly slice_day: string;
+  readonly digest: string;
+  readonly version: number;
+  readonly rows: number;
+  readonly rejects: number;
+  readonly duplicates: number;
+  readonly sums: Json;
+  readonly settled: boolean;
+  readonly fetch_id: string;
+  readonly fetched_at: string;
+  readonly run_id: string;
+  readonly loaded_at: string;
+  readonly superseded_at: string | null;
+}
+
+export interface DriftTable {
+  readonly pipeline: string;
+  readonly fetch_id: string;
+  readonly kind: string;
+  readonly field: string;
+  readonly count: number;
+  readonly example: string;
+  readonly seen_at: string;
+}
+
+export interface MigrationTable extends AppliedMigration {
+  readonly applied_at: string;
+}
+
+export interface BookkeepingTables {
+  'etl.run': RunTable;
+  'etl.fetch': FetchRecord;
+  'etl.receipt': ReceiptTable;
+  'etl.hold': HoldRecord;
+  'etl.drift_by_fetch': DriftTable;
+  'etl.migration': MigrationTable;
+  'information_schema.tables': { readonly table_schema: string; readonly table_name: string };
+}

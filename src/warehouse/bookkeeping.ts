@@ -1,0 +1,248 @@
+/**
+ * Runs, fetches, receipts, holds, drift and migrations: read and written alike in both engines, in the transaction of the
+ * slices that they belong to. Rows and rejects do not come this way: they are many.
+ *
+ * Nothing here leans on keys or ON CONFLICT, because the DuckDB tables have neither; whoever writes holds the target's
+ * publishing lock, so looking and then writing is safe.
+ */
+import { type Kysely, sql } from 'kysely';
+import type { Day } from '../core/days.ts';
+import type { DriftRecord, FetchRecord, RunRecord } from '../core/records.ts';
+import type { BookkeepingTables, DriftTable, ReceiptTable, RunTable } from './bookkeeping-tables.ts';
+import type { AppliedMigration, Migration } from './migrations.ts';
+import type { HoldRecord, LoadSlice, Publication } from './target.ts';
+
+export type Bookkeeping = Kysely<BookkeepingTables>;
+
+/** Values in one statement. Postgres takes 65,535 at most. */
+const VALUES_A_STATEMENT = 10_000;
+
+const FETCH_COLUMNS = [
+  'fetch_id',
+  'run_id',
+  'pipeline',
+  'window_from',
+  'window_to',
+  'method',
+  'url',
+  'attempt',
+  'started_at',
+  'finished_at',
+  'status',
+  'content_type',
+  'bytes_received',
+  'bytes_decoded',
+  'sha256',
+  'vault_path',
+  'items',
+  'outcome',
+  'error_code',
+  'error_message',
+] as const satisfies readonly (keyof FetchRecord)[];
+
+const HOLD_COLUMNS = [
+  'pipeline',
+  'slice_day',
+  'reason',
+  'detail',
+  'digest',
+  'rows',
+  'rows_before',
+  'fetch_id',
+  'held_at',
+] as const satisfies readonly (keyof HoldRecord)[];
+
+const DRIFT_COLUMNS = [
+  'pipeline',
+  'fetch_id',
+  'kind',
+  'field',
+  'count',
+  'example',
+] as const satisfies readonly (keyof DriftRecord)[];
+
+/** The record with these columns and no others: a newer program's file may tell more than our tables hold. */
+function only<T extends object, K extends keyof T>(record: T, columns: readonly K[]): Pick<T, K> {
+  return Object.fromEntries(columns.map((column) => [column, record[column]])) as Pick<T, K>;
+}
+
+function batches<T>(items: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));
+}
+
+/** The last of those that share a name, in the order of their first. */
+function lastOfEach<T>(items: readonly T[], name: (item: T) => string): T[] {
+  return [...new Map(items.map((item) => [name(item), item])).values()];
+}
+
+async function insertAll<T extends keyof BookkeepingTables>(
+  db: Bookkeeping,
+  table: T,
+  rows: readonly BookkeepingTables[T][],
+): Promise<void> {
+  const columns = Object.keys(rows[0] ?? {}).length;
+  for (const batch of batches(rows, Math.floor(VALUES_A_STATEMENT / Math.max(columns, 1))))
+    await db
+      .insertInto(table)
+      .values(batch as never)
+      .execute();
+}
+
+/** Whether the tables of the bookkeeping are there. */
+export async function hasBookkeeping(db: Bookkeeping): Promise<boolean> {
+  const found = await db
+    .selectFrom('information_schema.tables')
+    .select('table_name')
+    .where('table_schema', '=', 'etl')
+    .where('table_name', '=', 'migration')
+    .execute();
+  return found.length > 0;
+}
+
+export async function appliedMigrations(db: Bookkeeping): Promise<AppliedMigration[]> {
+  if (!(await hasBookkeeping(db))) return [];
+  return db.selectFrom('etl.migration').select(['number', 'name', 'sha256']).orderBy('number').execute();
+}
+
+export async function recordMigration(db: Bookkeeping, { number, name, sha256 }: Migration, at: string): Promise<void> {
+  await db.insertInto('etl.migration').values({ number, name, sha256, applied_at: at }).execute();
+}
+
+/** Digest of every slice whose receipt is current. */
+export async function currentDigests(db: Bookkeeping, pipeline: string): Promise<Map<Day, string>> {
+  const receipts = await db
+    .selectFrom('etl.receipt')
+    .select([sql<string>`cast(slice_day as varchar)`.as('day'), 'digest'])
+    .where('pipeline', '=', pipeline)
+    .where('superseded_at', 'is', null)
+    .execute();
+  return new Map(receipts.map(({ day, digest }) => [day as Day, digest]));
+}
+
+/** The newest run recorded; ids sort by birth. */
+export async function newestRunId(db: Bookkeeping): Promise<string | null> {
+  const { newest } = await db
+    .selectFrom('etl.run')
+    .select(sql<string | null>`max(run_id)`.as('newest'))
+    .executeTakeFirstOrThrow();
+  return newest;
+}
+
+/** Records a publication; `loaded` are those of its slices that were loaded, `at` the time that they all get. */
+export async function recordPublication(
+  db: Bookkeeping,
+  publication: Publication,
+  loaded: readonly LoadSlice[],
+  at: string,
+): Promise<void> {
+  await recordRuns(db, [...publication.runs, publication.run]);
+  await recordFetches(db, publication.fetches);
+  await recordReceipts(db, publication.run.run_id, loaded, at);
+  await recordDrift(db, publication, at);
+  await recordHolds(db, publication.holds);
+}
+
+async function recordRuns(db: Bookkeeping, runs: readonly RunRecord[]): Promise<void> {
+  const rows = lastOfEach(runs, (run) => run.run_id).map(
+    (run): RunTable => ({
+      run_id: run.run_id,
+      command: run.command,
+      pipelines: JSON.stringify(run.pipelines),
+      started_at: run.started_at,
+      ended_at: run.ended_at,
+      result: run.result,
+      exit_code: run.exit_code,
+      summary: run.summary && JSON.stringify(run.summary),
+    }),
+  );
+  for (const batch of batches(rows, VALUES_A_STATEMENT)) {
+    const ids = batch.map((row) => row.run_id);
+    await db.deleteFrom('etl.run').where('run_id', 'in', ids).execute();
+  }
+  await insertAll(db, 'etl.run', rows);
+}
+
+async function recordFetches(db: Bookkeeping, fetches: readonly FetchRecord[]): Promise<void> {
+  const known = await fetchesAmong(
+    db,
+    fetches.map((fetch) => fetch.fetch_id),
+  );
+  const rows = lastOfEach(fetches, (fetch) => fetch.fetch_id)
+    .filter((fetch) => !known.has(fetch.fetch_id))
+    .map((fetch) => only(fetch, FETCH_COLUMNS));
+  await insertAll(db, 'etl.fetch', rows);
+}
+
+/** Those of the fetches that are recorded, with the time they were finished. */
+async function fetchesAmong(db: Bookkeeping, ids: readonly string[]): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  for (const batch of batches(ids, VALUES_A_STATEMENT)) {
+    const rows = await db
+      .selectFrom('etl.fetch')
+      .select(['fetch_id', sql<string>`cast(finished_at as varchar)`.as('finished_at')])
+      .where('fetch_id', 'in', batch)
+      .execute();
+    for (const row of rows) found.set(row.fetch_id, row.finished_at);
+  }
+  return found;
+}
+
+async function recordReceipts(db: Bookkeeping, runId: string, loaded: readonly LoadSlice[], at: string): Promise<void> {
+  const rows = loaded.map(
+    ({ pipeline, content }): ReceiptTable => ({
+      pipeline: pipeline.name,
+      slice_day: content.day,
+      digest: content.digest,
+      version: content.version,
+      rows: content.rows,
+      rejects: content.rejects,
+      duplicates: content.duplicates,
+      sums: JSON.stringify(content.sums),
+      settled: content.settled,
+      fetch_id: content.fetch_id,
+      fetched_at: content.fetched_at,
+      run_id: runId,
+      loaded_at: at,
+      superseded_at: null,
+    }),
+  );
+  for (const pipeline of new Set(rows.map((row) => row.pipeline)))
+    for (const batch of batches(
+      rows.filter((row) => row.pipeline === pipeline),
+      VALUES_A_STATEMENT,
+    ))
+      await db
+        .updateTable('etl.receipt')
+        .set({ superseded_at: at })
+        .where('pipeline', '=', pipeline)
+        .where('superseded_at', 'is', null)
+        .where(
+          'slice_day',
+          'in',
+          batch.map((row) => row.slice_day),
+        )
+        .execute();
+  await insertAll(db, 'etl.receipt', rows);
+}
+
+/** Drift lies by fetch, and what a fetch showed is replaced: telling it twice does not double it. */
+async function recordDrift(db: Bookkeeping, publication: Publication, at: string): Promise<void> {
+  const ids = [...new Set(publication.drift.map((drift) => drift.fetch_id))];
+  const finished = await fetchesAmong(db, ids);
+  const name = (drift: DriftRecord) => JSON.stringify([drift.pipeline, drift.fetch_id, drift.kind, drift.field]);
+  const rows = lastOfEach(publication.drift, name).map(
+    (drift): DriftTable => ({ ...only(drift, DRIFT_COLUMNS), seen_at: finished.get(drift.fetch_id) ?? at }),
+  );
+  for (const batch of batches(ids, VALUES_A_STATEMENT))
+    await db.deleteFrom('etl.drift_by_fetch').where('fetch_id', 'in', batch).execute();
+  await insertAll(db, 'etl.drift_by_fetch', rows);
+}
+
+async function recordHolds(db: Bookkeeping, holds: readonly HoldRecord[]): Promise<void> {
+  await db.deleteFrom('etl.hold').execute();
+  await insertAll(
+    db,
+    'etl.hold',
+    holds.map((hold) => only(hold, HOLD_COLUMNS)),
+  );
+}

@@ -1,0 +1,183 @@
+/** The DuckDB warehouse as a target: one file under the home directory, published by putting a changed copy in its place. */
+import { access, constants } from 'node:fs/promises';
+import path from 'node:path';
+import { version } from '@duckdb/node-api';
+import { type Clock, isoTime } from '../../core/clock.ts';
+import type { Day } from '../../core/days.ts';
+import { EtlError } from '../../core/errors.ts';
+import type { Pipeline } from '../../core/pipeline.ts';
+import { type Lock, lockHolder, waitLock } from '../../disk/lock.ts';
+import type { Engine } from '../../engine/duckdb.ts';
+import { appliedMigrations, currentDigests, hasBookkeeping, newestRunId, recordPublication } from '../bookkeeping.ts';
+import { changedSlices } from '../changes.ts';
+import { pendingMigrations, readMigrations } from '../migrations.ts';
+import { checkFiles } from '../slice-files.ts';
+import { daySums, daySumsOf, loadsOf } from '../slice-sql.ts';
+import type { LoadSlice, Publication, PublishResult, QueryResult, SliceSums, Target } from '../target.ts';
+import { duckdbBookkeeping } from './dialect.ts';
+import { loadPipeline } from './load.ts';
+import { migrateDuckdb } from './migrate.ts';
+import { runQuery } from './query.ts';
+import { WarehouseFile } from './warehouse-file.ts';
+
+export interface DuckdbTargetOptions {
+  /** The warehouse's file, called `warehouse.duckdb`; made by the first publication. */
+  readonly file: string;
+  /** Scratch space on the same file system. */
+  readonly workDir: string;
+  readonly clock: Clock;
+  /** All pipelines whose tables the warehouse has. */
+  readonly pipelines: readonly Pipeline[];
+}
+
+/** How long a publication waits for another one into the same file. */
+const LOCK_WAIT_MS = 30_000;
+
+/** Nothing is opened or made before it is used. */
+export function openDuckdbTarget(options: DuckdbTargetOptions): Target {
+  return new DuckdbTarget(options);
+}
+
+class DuckdbTarget implements Target {
+  readonly name = 'duckdb';
+  private readonly warehouse: WarehouseFile;
+  private readonly clock: Clock;
+  private readonly pipelines: readonly Pipeline[];
+
+  constructor({ file, workDir, clock, pipelines }: DuckdbTargetOptions) {
+    this.warehouse = new WarehouseFile(file, workDir);
+    this.clock = clock;
+    this.pipelines = pipelines;
+  }
+
+  async exists(): Promise<boolean> {
+    return this.reading(false, (engine) => hasBookkeeping(duckdbBookkeeping(engine.connection)));
+  }
+
+  async digests(pipeline: string): Promise<ReadonlyMap<Day, string>> {
+    return this.reading(new Map(), (engine) => currentDigests(duckdbBookkeeping(engine.connection), pipeline));
+  }
+
+  async lastRunId(): Promise<string | null> {
+    return this.reading(null, (engine) => newestRunId(duckdbBookkeeping(engine.connection)));
+  }
+
+  async sums(pipeline: Pipeline, days?: readonly Day[]): Promise<ReadonlyMap<Day, SliceSums>> {
+    return this.reading(new Map(), async (engine) => daySumsOf(await engine.rows(daySums(pipeline, days))));
+  }
+
+  async query(sql: string, limit: number): Promise<QueryResult> {
+    const result = await this.reading(null, (engine) => runQuery(engine, sql, limit));
+    if (result) return result;
+    throw new EtlError('failed', 'no_warehouse', `there is no ${this.warehouse.path} yet`, {
+      concern: { target: this.name, file: this.warehouse.path },
+      hint: 'load something first: partner-etl run',
+    });
+  }
+
+  async publish(publication: Publication): Promise<PublishResult> {
+    const startedMs = this.clock.now();
+    const nothing = { slices: 0, rows: 0, copyMs: 0 };
+    const changed = await changedSlices(publication.slices, (pipeline) => this.digests(pipeline));
+    if (changed.length === 0) return { ...nothing, tookMs: this.clock.now() - startedMs };
+    const lock = await this.lock(publication);
+    try {
+      const again = await changedSlices(changed, (pipeline) => this.digests(pipeline));
+      const done = again.length === 0 ? nothing : await this.replace(publication, again);
+      return { ...done, tookMs: this.clock.now() - startedMs };
+    } finally {
+      await lock.release();
+    }
+  }
+
+  async check(): Promise<string> {
+    await this.checkFolder();
+    await this.reading(undefined, async (engine) => {
+      const db = duckdbBookkeeping(engine.connection);
+      pendingMigrations(await readMigrations('duckdb'), await appliedMigrations(db));
+    });
+    return version();
+  }
+
+  async close(): Promise<void> {}
+
+  /** What `work` reads from the warehouse, or `absent` where there is none yet. */
+  private async reading<T>(absent: T, work: (engine: Engine) => Promise<T>): Promise<T> {
+    return (await this.warehouse.exists()) ? this.warehouse.read(work) : absent;
+  }
+
+  private async lock({ run }: Publication): Promise<Lock> {
+    const lock = await waitLock(this.warehouse.lock, `publishing ${run.run_id}`, this.clock, LOCK_WAIT_MS);
+    if (lock) return lock;
+    const holder = await lockHolder(this.warehouse.lock);
+    const who = holder ? `process ${holder.pid} on ${holder.host}, since ${holder.since}` : 'another process';
+    throw new EtlError('locked', 'publish', `${who}, is publishing into ${this.warehouse.path}`, {
+      concern: { target: this.name, file: this.warehouse.path },
+      hint: 'wait for it to end and try again',
+    });
+  }
+
+  private async replace(
+    publication: Publication,
+    slices: readonly LoadSlice[],
+  ): Promise<Omit<PublishResult, 'tookMs'>> {
+    const startedMs = this.clock.now();
+    const next = await this.warehouse.copyNext();
+    const copyMs = this.clock.now() - startedMs;
+    try {
+      const engine = await this.warehouse.openNext(next);
+      let rows: number;
+      try {
+        rows = await this.change(engine, publication, slices);
+      } finally {
+        engine.close();
+      }
+      await this.warehouse.putInPlace(next);
+      return { slices: slices.length, rows, copyMs };
+    } catch (cause) {
+      throw this.publishError(cause);
+    } finally {
+      await this.warehouse.discardNext();
+    }
+  }
+
+  private publishError(cause: unknown): EtlError {
+    if (cause instanceof EtlError) return cause;
+    const why = cause instanceof Error ? cause.message : String(cause);
+    return new EtlError('failed', 'duckdb_publish', `cannot publish into ${this.warehouse.path}: ${why}`, {
+      cause,
+      concern: { target: this.name, file: this.warehouse.path },
+      hint: 'the warehouse is as it was; see whether the disk is full: a publication needs room for a copy of the file',
+    });
+  }
+
+  private async change(engine: Engine, publication: Publication, slices: readonly LoadSlice[]): Promise<number> {
+    await checkFiles(engine, slices);
+    await migrateDuckdb(engine, this.pipelines, this.clock);
+    const at = isoTime(this.clock.now());
+    const rows = await engine.transaction(async () => {
+      let loaded = 0;
+      for (const load of loadsOf(slices)) loaded += await loadPipeline(engine, load, at);
+      await recordPublication(duckdbBookkeeping(engine.connection), publication, slices, at);
+      return loaded;
+    });
+    await engine.run('CHECKPOINT');
+    return rows;
+  }
+
+  private async checkFolder(): Promise<void> {
+    const folder = path.dirname(this.warehouse.path);
+    for (let there = folder; ; there = path.dirname(there)) {
+      const code = await access(there, constants.W_OK).then(
+        () => null,
+        (error: NodeJS.ErrnoException) => error.code,
+      );
+      if (code === null) return;
+      if (code !== 'ENOENT' || there === path.dirname(there))
+        throw new EtlError('failed', 'not_writable', `${there} cannot be written to (${code})`, {
+          concern: { target: this.name, file: there },
+          hint: 'give the user of partner-etl the right to write there, or set PARTNER_ETL_HOME to another folder',
+        });
+    }
+  }
+}

@@ -1,0 +1,148 @@
+/**
+ * The DuckDB warehouse as a file, which is never changed in its place.
+ *
+ *   none ──publish──▶ current ──publish──▶ current' ──▶ …
+ *
+ * A publication copies the current file to `<workDir>/publish-duckdb/warehouse.next.duckdb`, changes the copy, closes and syncs it
+ * and renames it over the current one. Hence:
+ * - a crash at any point leaves the old file whole, and what it left in the work folder goes with the next publication;
+ * - whoever has the old file open keeps reading the old rows, whoever opens it afterwards sees the new ones;
+ * - nobody who has the file open, for reading or for writing, holds a publication up.
+ *
+ * `warehouse.duckdb.wal` is never ours. A program that has opened the file for writing leaves one there, and DuckDB would apply
+ * it to whatever file has the name now: so a file with a WAL beside it is read from a copy without, and a publication
+ * takes the WAL away before it renames.
+ *
+ * DuckDB names a database after its file, and `warehouse.fact_order_item` is said with that name: so the file and all its copies are
+ * called `warehouse.…`.
+ *
+ * In this process one instance has the file open at a time: two instances of one file have silently lost a table. Readings
+ * therefore queue, by file and not by object.
+ */
+import { constants } from 'node:fs';
+import { copyFile, mkdir, rename, rm, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { assert, EtlError } from '../../core/errors.ts';
+import { moveIntoPlace } from '../../disk/atomic.ts';
+import { Engine } from '../../engine/duckdb.ts';
+
+/** The last reading of each file, which the next one waits for. */
+const queues = new Map<string, Promise<unknown>>();
+let opened = 0;
+
+const NAME = 'warehouse.duckdb';
+
+export class WarehouseFile {
+  readonly path: string;
+  /** Of the lock that publications take, without an ending. It must be the same for all processes, whatever their work folder. */
+  readonly lock: string;
+  private readonly workDir: string;
+  private readonly nextDir: string;
+
+  constructor(file: string, workDir: string) {
+    this.path = path.resolve(file);
+    assert(path.basename(file) === NAME, `the DuckDB warehouse must be called ${NAME}, its tables are named after it`);
+    this.workDir = path.resolve(workDir);
+    this.lock = path.join(path.dirname(this.path), 'locks', `publish-${path.basename(this.path)}`);
+    this.nextDir = path.join(this.workDir, 'publish-duckdb');
+  }
+
+  async exists(): Promise<boolean> {
+    return (await sizeOf(this.path)) !== null;
+  }
+
+  /** Opens the current file read-only, runs `work`, closes it. Errors: `failed/engine_open` when it is damaged. */
+  async read<T>(work: (engine: Engine) => Promise<T>): Promise<T> {
+    const before = queues.get(this.path) ?? Promise.resolve();
+    const mine = before.then(() => this.readNow(work));
+    const settled = mine.catch(() => undefined);
+    queues.set(this.path, settled);
+    try {
+      return await mine;
+    } finally {
+      if (queues.get(this.path) === settled) queues.delete(this.path);
+    }
+  }
+
+  private async readNow<T>(work: (engine: Engine) => Promise<T>): Promise<T> {
+    const engine = (await this.openInPlace()) ?? (await this.openCopy());
+    try {
+      return await work(engine);
+    } finally {
+      engine.close();
+    }
+  }
+
+  /** Null where the file cannot be read in its place because another program writes into it. */
+  private async openInPlace(): Promise<Engine | null> {
+    if ((await sizeOf(this.wal)) !== null) return null;
+    try {
+      return await Engine.open({ file: this.path, readOnly: true, tempDir: this.ownFolder() });
+    } catch {
+      return null; // The copy tells whether it is damaged or only in use.
+    }
+  }
+
+  private async openCopy(): Promise<Engine> {
+    const folder = this.ownFolder();
+    const copy = path.join(folder, NAME);
+    try {
+      await mkdir(folder, { recursive: true });
+      await copyFile(this.path, copy, constants.COPYFILE_FICLONE);
+      return await Engine.open({ file: copy, readOnly: true, tempDir: path.join(this.ownFolder(), 'spill') });
+    } catch (cause) {
+      throw new EtlError('failed', 'engine_open', `DuckDB cannot open ${this.path}, nor a copy of it`, {
+        cause,
+        concern: { file: this.path },
+        hint: 'the file is damaged: make it again from the lake (partner-etl rebuild --target duckdb)',
+      });
+    } finally {
+      // What is open stays readable; nothing is left behind, also by a kill.
+      await rm(folder, { recursive: true, force: true });
+    }
+  }
+
+  /** Copies the current file (or none) to where it can be changed. For the holder of the lock. */
+  async copyNext(): Promise<string> {
+    await rm(this.nextDir, { recursive: true, force: true });
+    await mkdir(this.nextDir, { recursive: true });
+    const next = path.join(this.nextDir, 'warehouse.next.duckdb');
+    if (await this.exists()) await copyFile(this.path, next, constants.COPYFILE_FICLONE);
+    return next;
+  }
+
+  openNext(next: string): Promise<Engine> {
+    return Engine.open({ file: next, tempDir: path.join(this.nextDir, 'spill') });
+  }
+
+  /** Puts the changed and closed copy into the place of the current file. */
+  async putInPlace(next: string): Promise<void> {
+    assert((await sizeOf(`${next}.wal`)) === null, `${next} was closed with a write-ahead log left`);
+    if ((await sizeOf(this.wal)) !== null) await rename(this.wal, path.join(this.nextDir, 'foreign.wal'));
+    await moveIntoPlace(next, this.path);
+  }
+
+  async discardNext(): Promise<void> {
+    await rm(this.nextDir, { recursive: true, force: true });
+  }
+
+  private get wal(): string {
+    return `${this.path}.wal`;
+  }
+
+  /** A folder of this opening alone: DuckDB's spill files have the same names in every process. */
+  private ownFolder(): string {
+    opened += 1;
+    return path.join(this.workDir, `duckdb-read-${process.pid}-${opened}`);
+  }
+}
+
+/** Bytes, or null when there is no such file. */
+async function sizeOf(file: string): Promise<number | null> {
+  try {
+    return (await stat(file)).size;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}

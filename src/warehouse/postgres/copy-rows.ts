@@ -1,0 +1,91 @@
+/**
+ * Parquet rows into a Postgres table: DuckDB makes the lines of COPY's text format, JavaScript joins some thousand of them and
+ * hands them over under back pressure. No value is touched in JavaScript.
+ *
+ * Measured for 1,000,000 rows: 3.2 s this way, against 9.5 s for binary and 13 s for text made in JavaScript, and 40 s for inserts.
+ */
+import { pipeline as streamed } from 'node:stream/promises';
+import type { DuckDBBlobValue } from '@duckdb/node-api';
+import { from as copyFrom } from 'pg-copy-streams';
+import type { ColumnKind } from '../../core/columns.ts';
+import { EtlError } from '../../core/errors.ts';
+import { type Engine, quoteName, quoteText } from '../../engine/duckdb.ts';
+import { fileBatches, parquetRows } from '../slice-files.ts';
+import type { Client } from './sessions.ts';
+
+/** A column to fill, from the column of the same name or with one value for all rows. */
+export interface CopyColumn {
+  readonly column: string;
+  readonly kind: ColumnKind;
+  readonly value?: string;
+}
+
+/** Bytes handed to the socket at once. */
+const CHUNK_BYTES = 256 * 1024;
+
+/**
+ * Copies all rows of the files; returns how many.
+ * Errors: `failed/lake_rows` when the files cannot be read, or gave another number of rows than expected: DuckDB's stream ends
+ * without an error when reading fails half-way (151,552 of 1,000,000 rows arrived), so only the count tells.
+ */
+export async function copyRows(
+  client: Client,
+  engine: Engine,
+  table: string,
+  columns: readonly CopyColumn[],
+  files: readonly string[],
+  expected: number,
+): Promise<number> {
+  if (files.length === 0) return 0;
+  const names = columns.map((c) => quoteName(c.column)).join(', ');
+  const copy = client.query(copyFrom(`COPY ${table} (${names}) FROM STDIN`));
+  await streamed(copyLines(engine, columns, files), copy);
+  if (copy.rowCount !== expected) throw unreadable(`${copy.rowCount} rows were read for ${table}, not ${expected}`);
+  return copy.rowCount;
+}
+
+async function* copyLines(
+  engine: Engine,
+  columns: readonly CopyColumn[],
+  files: readonly string[],
+): AsyncGenerator<Buffer> {
+  for (const batch of fileBatches(files)) {
+    const sql = `SELECT encode(${lineSql(columns)}) AS line FROM ${parquetRows(batch)}`;
+    const result = await engine.connection.stream(sql).catch((cause) => {
+      throw unreadable(`cannot read rows for Postgres: ${cause.message}`, cause);
+    });
+    let lines: Uint8Array[] = [];
+    let bytes = 0;
+    for await (const chunk of result) {
+      for (const line of chunk.getColumnValues(0) as DuckDBBlobValue[]) {
+        lines.push(line.bytes);
+        bytes += line.bytes.length;
+      }
+      if (bytes < CHUNK_BYTES) continue;
+      yield Buffer.concat(lines, bytes);
+      lines = [];
+      bytes = 0;
+    }
+    if (bytes > 0) yield Buffer.concat(lines, bytes);
+  }
+}
+
+function unreadable(what: string, cause?: unknown): EtlError {
+  return new EtlError('failed', 'lake_rows', what, { cause, concern: { target: 'postgres' } });
+}
+
+/** SQL for a row as a line of COPY's text format. */
+function lineSql(columns: readonly CopyColumn[]): string {
+  return `concat_ws(chr(9), ${columns.map(fieldSql).join(', ')}) || chr(10)`;
+}
+
+function fieldSql({ column, kind, value }: CopyColumn): string {
+  if (value !== undefined) return quoteText(value);
+  const text = `CAST(${quoteName(column)} AS VARCHAR)`;
+  return `coalesce(${kind === 'text' || kind === 'json' ? escaped(text) : text}, '\\N')`;
+}
+
+/** Backslash, line feed, carriage return and tab are the signs that COPY gives a meaning to. */
+function escaped(text: string): string {
+  return `replace(replace(replace(replace(${text}, '\\', '\\\\'), chr(10), '\\n'), chr(13), '\\r'), chr(9), '\\t')`;
+}

@@ -1,0 +1,105 @@
+/** What Postgres says, sorted by what is to be done next. SQLSTATEs: https://www.postgresql.org/docs/current/errcodes-appendix.html */
+import { type ErrorKind, EtlError } from '../../core/errors.ts';
+
+interface Verdict {
+  readonly kind: ErrorKind;
+  readonly code: string;
+  readonly hint: string;
+}
+
+const CONNECTION: Verdict = {
+  kind: 'retry',
+  code: 'postgres_connection',
+  hint: 'see whether the server runs and PARTNER_ETL_POSTGRES_URL names it',
+};
+const LOGIN: Verdict = {
+  kind: 'usage',
+  code: 'postgres_login',
+  hint: 'the server refuses user, password or database: mend PARTNER_ETL_POSTGRES_URL',
+};
+const BUSY: Verdict = {
+  kind: 'retry',
+  code: 'postgres_busy',
+  hint: 'the server is busy with other work; it will pass',
+};
+const RIGHTS: Verdict = {
+  kind: 'failed',
+  code: 'postgres_rights',
+  hint: 'GRANT CREATE ON DATABASE to the user in PARTNER_ETL_POSTGRES_URL, or let it own the schemas warehouse, mart and etl',
+};
+const VALUE: Verdict = {
+  kind: 'failed',
+  code: 'postgres_value',
+  hint: 'Postgres cannot hold a value that the lake holds; the message says which',
+};
+const FULL: Verdict = { kind: 'failed', code: 'postgres_full', hint: "make room on the server's disk" };
+const OTHER: Verdict = { kind: 'failed', code: 'postgres', hint: "see the server's message, and its log" };
+
+/** A key that is there already. */
+export const UNIQUE_VIOLATION = '23505';
+
+/** By SQLSTATE or its class (the first two signs), the longer one first. */
+const VERDICTS: Readonly<Record<string, Verdict>> = {
+  '08': CONNECTION,
+  '57P01': CONNECTION, // the server shuts down, or somebody ended our session
+  '57P02': CONNECTION,
+  '57P03': CONNECTION, // it is starting up
+  '25P03': CONNECTION, // our session was idle in a transaction for too long
+  '28': LOGIN,
+  '3D000': LOGIN,
+  '53100': FULL,
+  '53': BUSY,
+  '40': BUSY, // deadlock, serialization
+  '55P03': BUSY, // lock_timeout
+  '57014': { kind: 'failed', code: 'postgres_timeout', hint: 'the statement took longer than it may' },
+  '42501': RIGHTS,
+  '25006': {
+    kind: 'failed',
+    code: 'postgres_read_only',
+    hint: 'PARTNER_ETL_POSTGRES_URL must name the primary, not a replica',
+  },
+  '22': VALUE,
+  '54': VALUE,
+};
+
+/** What the server said to a statement, as an EtlError. */
+export function statementError(thrown: unknown): EtlError {
+  const state = stateOf(thrown) ?? '';
+  return tell(thrown, VERDICTS[state] ?? VERDICTS[state.slice(0, 2)] ?? OTHER);
+}
+
+/** A connection that was lost, or could not be made for want of an answer. */
+export function connectionError(thrown: unknown): EtlError {
+  return tell(thrown, CONNECTION);
+}
+
+/** Why no connection came about: the server's refusal, an address that is none, or no answer. */
+export function connectError(thrown: unknown): EtlError {
+  if (stateOf(thrown) !== null) return statementError(thrown);
+  const { code } = (thrown ?? {}) as { code?: unknown };
+  return code === 'ERR_INVALID_URL' ? tell(thrown, LOGIN) : connectionError(thrown);
+}
+
+function tell(thrown: unknown, { kind, code, hint }: Verdict): EtlError {
+  const message = `Postgres: ${messageOf(thrown)}${detailOf(thrown)}`;
+  return new EtlError(kind, code, message, { cause: thrown, concern: { target: 'postgres' }, hint });
+}
+
+/** The five signs of SQLSTATE, or null for what did not come from the server. */
+export function stateOf(thrown: unknown): string | null {
+  const { code, severity } = (thrown ?? {}) as { code?: unknown; severity?: unknown };
+  return typeof code === 'string' && severity !== undefined ? code : null;
+}
+
+function messageOf(thrown: unknown): string {
+  const { message, code } = (thrown ?? {}) as { message?: unknown; code?: unknown };
+  // Node's refusal to connect to any of several addresses has no message of its own.
+  return typeof message === 'string' && message !== '' ? message : String(code ?? thrown);
+}
+
+/** What the server adds: for a COPY, the line and the column. */
+function detailOf(thrown: unknown): string {
+  const { detail, where } = (thrown ?? {}) as { detail?: unknown; where?: unknown };
+  const parts = [detail, where].filter((part) => typeof part === 'string' && part !== '') as string[];
+  return parts.length ? ` (${parts.map((part) => part.slice(0, 500)).join('; ')})` : '';
+}

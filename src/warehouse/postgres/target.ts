@@ -1,0 +1,140 @@
+/** The Postgres warehouse as a target: everything that a run makes visible is one transaction. */
+import path from 'node:path';
+import { type Clock, isoTime } from '../../core/clock.ts';
+import type { Day } from '../../core/days.ts';
+import { EtlError } from '../../core/errors.ts';
+import type { Pipeline } from '../../core/pipeline.ts';
+import { Engine } from '../../engine/duckdb.ts';
+import { type Bookkeeping, currentDigests, hasBookkeeping, newestRunId, recordPublication } from '../bookkeeping.ts';
+import { changedSlices } from '../changes.ts';
+import { checkFiles } from '../slice-files.ts';
+import { daySums, daySumsOf, loadsOf } from '../slice-sql.ts';
+import type { LoadSlice, Publication, PublishResult, QueryResult, SliceSums, Target } from '../target.ts';
+import { postgresBookkeeping } from './bookkeeping.ts';
+import { checkServer } from './check.ts';
+import { findDuplicate } from './duplicate-keys.ts';
+import { stateOf, UNIQUE_VIOLATION } from './errors.ts';
+import { loadPipeline } from './load.ts';
+import { takeLock } from './lock.ts';
+import { migratePostgres } from './migrate.ts';
+import { runQuery } from './query.ts';
+import { type Client, Sessions } from './sessions.ts';
+
+export interface PostgresTargetOptions {
+  readonly url: string;
+  /** Where the reader of the lake's files may spill. */
+  readonly workDir: string;
+  readonly clock: Clock;
+  /** All pipelines whose tables the warehouse has. */
+  readonly pipelines: readonly Pipeline[];
+}
+
+/** A COPY of 100 million rows ends within this; what takes longer hangs. */
+const LOAD_TIMEOUT_MS = 3_600_000;
+const READ_TIMEOUT_MS = 600_000;
+
+let opened = 0;
+
+/** Nothing is connected before it is used. */
+export function openPostgresTarget(options: PostgresTargetOptions): Target {
+  return new PostgresTarget(options);
+}
+
+class PostgresTarget implements Target {
+  readonly name = 'postgres';
+  private readonly sessions: Sessions;
+  private readonly workDir: string;
+  private readonly clock: Clock;
+  private readonly pipelines: readonly Pipeline[];
+
+  constructor({ url, workDir, clock, pipelines }: PostgresTargetOptions) {
+    this.sessions = new Sessions(url);
+    this.workDir = workDir;
+    this.clock = clock;
+    this.pipelines = pipelines;
+  }
+
+  async exists(): Promise<boolean> {
+    return this.reading(false, async () => true);
+  }
+
+  async digests(pipeline: string): Promise<ReadonlyMap<Day, string>> {
+    return this.reading(new Map(), (_, db) => currentDigests(db, pipeline));
+  }
+
+  async lastRunId(): Promise<string | null> {
+    return this.reading(null, (_, db) => newestRunId(db));
+  }
+
+  async sums(pipeline: Pipeline, days?: readonly Day[]): Promise<ReadonlyMap<Day, SliceSums>> {
+    return this.reading(new Map(), async (client) => daySumsOf((await client.query(daySums(pipeline, days))).rows));
+  }
+
+  async query(sql: string, limit: number): Promise<QueryResult> {
+    return runQuery(this.sessions, sql, limit);
+  }
+
+  async publish(publication: Publication): Promise<PublishResult> {
+    const startedMs = this.clock.now();
+    const changed = await changedSlices(publication.slices, (pipeline) => this.digests(pipeline));
+    const done = changed.length === 0 ? { slices: 0, rows: 0 } : await this.replace(publication, changed);
+    return { ...done, tookMs: this.clock.now() - startedMs, copyMs: 0 };
+  }
+
+  async check(): Promise<string> {
+    return checkServer(this.sessions);
+  }
+
+  async close(): Promise<void> {
+    await this.sessions.close();
+  }
+
+  /** What `work` reads from the warehouse, or `absent` where it has no tables yet. */
+  private async reading<T>(absent: T, work: (client: Client, db: Bookkeeping) => Promise<T>): Promise<T> {
+    return this.sessions.transaction({ readOnly: true, statementTimeoutMs: READ_TIMEOUT_MS }, async (client) => {
+      const db = postgresBookkeeping(client);
+      return (await hasBookkeeping(db)) ? work(client, db) : absent;
+    });
+  }
+
+  private async replace(
+    publication: Publication,
+    slices: readonly LoadSlice[],
+  ): Promise<{ slices: number; rows: number }> {
+    opened += 1;
+    const engine = await Engine.open({ tempDir: path.join(this.workDir, `postgres-${process.pid}-${opened}`) });
+    try {
+      await checkFiles(engine, slices);
+      await migratePostgres(this.sessions, this.pipelines, this.clock);
+      return await this.load(engine, publication, slices);
+    } finally {
+      engine.close();
+    }
+  }
+
+  private async load(engine: Engine, publication: Publication, slices: readonly LoadSlice[]) {
+    const writing = { readOnly: false, statementTimeoutMs: LOAD_TIMEOUT_MS };
+    try {
+      return await this.sessions.transaction(writing, async (client) => {
+        await takeLock(client, this.clock);
+        const db = postgresBookkeeping(client);
+        const changed = await changedSlices(slices, (pipeline) => currentDigests(db, pipeline));
+        if (changed.length === 0) return { slices: 0, rows: 0 };
+        const at = isoTime(this.clock.now());
+        let rows = 0;
+        for (const load of loadsOf(changed)) rows += await loadPipeline(client, engine, load, at);
+        await recordPublication(db, publication, changed, at);
+        return { slices: changed.length, rows };
+      });
+    } catch (error) {
+      if (!(error instanceof EtlError) || stateOf(error.cause) !== UNIQUE_VIOLATION) throw error;
+      await this.sessions.transaction(writing, async (client) => {
+        for (const load of loadsOf(slices)) {
+          const duplicate = await findDuplicate(client, engine, load);
+          if (duplicate) throw duplicate;
+        }
+      });
+      throw error;
+    }
+  }
+}

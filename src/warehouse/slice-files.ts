@@ -1,0 +1,101 @@
+/** The lake's Parquet files, as a target reads them: what they hold is checked before, and a bad one is named. */
+
+import { DUCKDB_TYPE } from '../core/columns.ts';
+import { EtlError } from '../core/errors.ts';
+import { storedColumns } from '../core/pipeline.ts';
+import { type Engine, quoteList, quoteName } from '../engine/duckdb.ts';
+import { controlError } from './slice-sql.ts';
+import type { LoadSlice } from './target.ts';
+
+/** Files that one statement reads: DuckDB opens them all, and their names make up the statement. */
+export const FILES_A_STATEMENT = 400;
+
+/** A relation of the rows of some Parquet files; nothing is guessed from their paths. */
+export function parquetRows(files: readonly string[]): string {
+  return `read_parquet(${quoteList(files.map(literalPath))}, hive_partitioning = false, union_by_name = false)`;
+}
+
+/** DuckDB takes file names for patterns; this one means itself. */
+function literalPath(file: string): string {
+  return file.replace(/[[*?]/g, (sign) => `[${sign}]`);
+}
+
+/** Some files at a time, in the order given. */
+export function fileBatches(files: readonly string[]): string[][] {
+  const count = Math.ceil(files.length / FILES_A_STATEMENT);
+  return Array.from({ length: count }, (_, i) => files.slice(i * FILES_A_STATEMENT, (i + 1) * FILES_A_STATEMENT));
+}
+
+export function rowFiles(slices: readonly LoadSlice[]): string[] {
+  return slices.flatMap((slice) => (slice.file === null ? [] : [slice.file]));
+}
+
+export function rejectFiles(slices: readonly LoadSlice[]): string[] {
+  return slices.flatMap((slice) => (slice.rejectsFile === null ? [] : [slice.rejectsFile]));
+}
+
+/**
+ * Reads the footers of all files: each must be there, be Parquet and hold as many rows as the lake declares.
+ * Errors: `failed/lake_file`, `failed/control_sums`, naming the slice.
+ */
+export async function checkFiles(engine: Engine, slices: readonly LoadSlice[]): Promise<void> {
+  const counts = await naming(engine, slices, () => countRows(engine, [...rowFiles(slices), ...rejectFiles(slices)]));
+  for (const { pipeline, content, file, rejectsFile } of slices) {
+    const rows = file === null ? 0 : counts.get(file);
+    if (rows !== content.rows)
+      throw controlError(pipeline, content.day, `its file holds ${rows} rows, the lake declares ${content.rows}`);
+    const rejects = rejectsFile === null ? 0 : counts.get(rejectsFile);
+    if (rejects !== content.rejects)
+      throw controlError(
+        pipeline,
+        content.day,
+        `its file holds ${rejects} rejects, the lake declares ${content.rejects}`,
+      );
+  }
+}
+
+async function countRows(engine: Engine, files: readonly string[]): Promise<Map<string, number>> {
+  const counts = new Map<string, number>();
+  for (const batch of fileBatches(files)) {
+    const rows = await engine.rows(
+      `SELECT file_name, num_rows FROM parquet_file_metadata(${quoteList(batch.map(literalPath))})`,
+    );
+    for (const row of rows) counts.set(String(row.file_name), Number(row.num_rows));
+  }
+  return counts;
+}
+
+/** Runs `work`, which reads the slices' files; when it fails, looks for the file at fault and names it. */
+export async function naming<T>(engine: Engine, slices: readonly LoadSlice[], work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof EtlError) throw error;
+    throw (await badFile(engine, slices)) ?? error;
+  }
+}
+
+/** Reads the slices' files one by one; `failed/lake_file` naming the first that cannot be read, null when all can. */
+export async function badFile(engine: Engine, slices: readonly LoadSlice[]): Promise<EtlError | null> {
+  for (const { pipeline, content, file, rejectsFile } of slices) {
+    // count() of a cast column reads and decodes every value of it.
+    const values = storedColumns(pipeline).map((c) => `count(CAST(${quoteName(c.column)} AS ${DUCKDB_TYPE[c.kind]}))`);
+    const checks = [
+      { path: file, items: values },
+      { path: rejectsFile, items: ['count(COLUMNS(*))'] },
+    ];
+    for (const { path, items } of checks) {
+      if (path === null) continue;
+      try {
+        await engine.run(`SELECT ${items.join(', ')} FROM ${parquetRows([path])}`);
+      } catch (cause) {
+        return new EtlError('failed', 'lake_file', `${pipeline.name} ${content.day}: cannot read ${path}`, {
+          cause,
+          concern: { pipeline: pipeline.name, day: content.day, file: path },
+          hint: 'the file is missing or damaged: make the slice again from the vault (replay)',
+        });
+      }
+    }
+  }
+  return null;
+}

@@ -1,0 +1,136 @@
+/**
+ * SQL over the rows of slices that both engines understand, and the control check that it serves: what lies in the fact table
+ * after loading must be, day by day, what the lake declared. `failed/control_sums` otherwise.
+ */
+import { type Day, mergeDays } from '../core/days.ts';
+import { EtlError } from '../core/errors.ts';
+import { type Pipeline, storedColumns } from '../core/pipeline.ts';
+import type { ControlSums } from '../core/records.ts';
+import { differingSums, sumExpressions, sumsOf } from '../engine/control-sums.ts';
+import { quoteName, quoteText } from '../engine/duckdb.ts';
+import type { LoadSlice, SliceSums } from './target.ts';
+
+/** The slices of one pipeline in a publication, by day, oldest first. */
+export interface PipelineLoad {
+  readonly pipeline: Pipeline;
+  readonly slices: readonly LoadSlice[];
+  readonly days: readonly Day[];
+}
+
+/** The slices by pipeline, oldest day first. */
+export function loadsOf(slices: readonly LoadSlice[]): PipelineLoad[] {
+  const names = [...new Set(slices.map((slice) => slice.pipeline.name))];
+  return names.map((name) => {
+    const own = slices.filter((slice) => slice.pipeline.name === name);
+    own.sort((a, b) => (a.content.day < b.content.day ? -1 : 1));
+    return { pipeline: own[0]!.pipeline, slices: own, days: own.map((slice) => slice.content.day) };
+  });
+}
+
+/** The pipeline's table with its schema. */
+export function factTable(pipeline: Pipeline): string {
+  return `warehouse.${quoteName(pipeline.table)}`;
+}
+
+/**
+ * A condition that is true on the given days. Neighbours become ranges, and the span of all stands in front, because both engines
+ * find rows by a range (zone maps, index) much faster than by a long list.
+ */
+export function onDays(column: string, days: readonly Day[]): string {
+  const name = quoteName(column);
+  const ranges = mergeDays(days, Number.POSITIVE_INFINITY);
+  const first = ranges[0];
+  const last = ranges.at(-1);
+  if (!first || !last) return 'false';
+  const between = (from: Day, to: Day) => `${name} BETWEEN DATE ${quoteText(from)} AND DATE ${quoteText(to)}`;
+  if (ranges.length === 1) return between(first.from, first.to);
+  return `${between(first.from, last.to)} AND (${ranges.map(({ from, to }) => between(from, to)).join(' OR ')})`;
+}
+
+/** Rows and exact sums by day, of all days or of the given ones. */
+export function daySums(pipeline: Pipeline, days?: readonly Day[]): string {
+  const day = quoteName(pipeline.day);
+  const items = [
+    `CAST(${day} AS VARCHAR) AS day`,
+    'CAST(count(*) AS VARCHAR) AS rows',
+    ...sumExpressions(storedColumns(pipeline)).map((sum) => sum.sql),
+  ];
+  const where = days ? `WHERE ${onDays(pipeline.day, days)}` : '';
+  return `SELECT ${items.join(', ')} FROM ${factTable(pipeline)} ${where} GROUP BY ${day} ORDER BY ${day}`;
+}
+
+/** What the rows of `daySums` say. */
+export function daySumsOf(rows: readonly Readonly<Record<string, unknown>>[]): Map<Day, SliceSums> {
+  return new Map(rows.map((row) => [String(row.day) as Day, { rows: Number(row.rows), sums: sumsOf(row) }]));
+}
+
+/** Number of rejects by day, of the given days of a pipeline. */
+export function dayRejects(pipeline: Pipeline, days: readonly Day[]): string {
+  return `SELECT CAST(slice_day AS VARCHAR) AS day, CAST(count(*) AS VARCHAR) AS rejects FROM etl.reject
+    WHERE ${rejectsOn(pipeline, days)} GROUP BY slice_day`;
+}
+
+/** A condition that is true on the rejects of the given days of a pipeline. */
+export function rejectsOn(pipeline: Pipeline, days: readonly Day[]): string {
+  return `pipeline = ${quoteText(pipeline.name)} AND ${onDays('slice_day', days)}`;
+}
+
+/** Refuses a load whose rows do not add up to what the lake declared, naming the slice and what differs. */
+export function checkRows(load: PipelineLoad, found: ReadonlyMap<Day, SliceSums>): void {
+  for (const { content } of load.slices) {
+    const there = found.get(content.day) ?? { rows: 0, sums: {} };
+    if (there.rows !== content.rows)
+      throw controlError(
+        load.pipeline,
+        content.day,
+        `${there.rows} rows are loaded, the lake declares ${content.rows}`,
+      );
+    if (content.rows === 0) continue;
+    const [column] = differingSums(there.sums, content.sums);
+    if (column !== undefined)
+      throw controlError(load.pipeline, content.day, `${column} ${differs(column, there.sums, content.sums)}`);
+  }
+}
+
+/** Refuses a load whose rejects are not as many as the lake declared. */
+export function checkRejects(load: PipelineLoad, found: ReadonlyMap<Day, number>): void {
+  for (const { content } of load.slices) {
+    const there = found.get(content.day) ?? 0;
+    if (there !== content.rejects)
+      throw controlError(
+        load.pipeline,
+        content.day,
+        `${there} rejects are loaded, the lake declares ${content.rejects}`,
+      );
+  }
+}
+
+function differs(column: string, there: ControlSums, declared: ControlSums): string {
+  return `adds up to ${there[column] ?? 'nothing'}, the lake declares ${declared[column] ?? 'nothing'}`;
+}
+
+export function controlError(pipeline: Pipeline, day: Day, what: string): EtlError {
+  return new EtlError('failed', 'control_sums', `${pipeline.name} ${day}: ${what}`, {
+    concern: { pipeline: pipeline.name, day },
+    hint: 'nothing was published; make the slice again from the vault (replay) and see whether it stays',
+  });
+}
+
+/** A key that would be in the table twice: as text, the slice being loaded that has it, and all the days it is on. */
+export interface DuplicateKey {
+  readonly key: string;
+  readonly day: string;
+  readonly days: string;
+}
+
+export function duplicateError(pipeline: Pipeline, { key, day, days }: DuplicateKey): EtlError {
+  return new EtlError('failed', 'duplicate_key', `${pipeline.name} ${day}: ${key} would be there twice, on ${days}`, {
+    concern: { pipeline: pipeline.name, day },
+    hint: 'the row may have moved to another day: fetch both days again (backfill --refetch)',
+  });
+}
+
+/** SQL for a row's key as it is told to people: `order_id 12, order_item_id 3`. */
+export function keyText(key: readonly string[]): string {
+  return key.map((column) => `${quoteText(`${column} `)} || ${quoteName(column)}`).join(` || ', ' || `);
+}

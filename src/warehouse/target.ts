@@ -1,0 +1,101 @@
+/**
+ * A warehouse that slices are loaded into. DuckDB and Postgres implement it and are held to one conformance suite
+ * (test/warehouse/conformance.ts). What is published becomes visible all at once or not at all.
+ */
+import type { Day } from '../core/days.ts';
+import type { Pipeline } from '../core/pipeline.ts';
+import type { ControlSums, DriftRecord, FetchRecord, RunRecord, SliceContent } from '../core/records.ts';
+
+export type TargetName = 'duckdb' | 'postgres';
+
+/** A slice to be loaded: its content as declared by the lake, and the files that hold it. */
+export interface LoadSlice {
+  readonly pipeline: Pipeline;
+  readonly content: SliceContent;
+  /** Absolute path of the slice's Parquet file; null when it has no rows. */
+  readonly file: string | null;
+  /** Absolute path of the Parquet file with the slice's rejects (columns of RejectRecord); null when it has none. */
+  readonly rejectsFile: string | null;
+}
+
+/** A slice that is kept back, as `etl.hold` shows it. */
+export interface HoldRecord {
+  readonly pipeline: string;
+  readonly slice_day: Day;
+  readonly reason: string;
+  readonly detail: string;
+  readonly digest: string;
+  readonly rows: number;
+  readonly rows_before: number;
+  readonly fetch_id: string;
+  readonly held_at: string;
+}
+
+/** Everything that one run makes visible in a target. */
+export interface Publication {
+  readonly run: RunRecord;
+  /** Runs to record besides this one (earlier nights that changed nothing); recording one again replaces it. */
+  readonly runs: readonly RunRecord[];
+  /** Fetches to record; those already there are left alone. */
+  readonly fetches: readonly FetchRecord[];
+  readonly drift: readonly DriftRecord[];
+  /** All holds that stand now: they replace what the target knew. */
+  readonly holds: readonly HoldRecord[];
+  readonly slices: readonly LoadSlice[];
+  /** Load every slice, whatever its receipt says, and drop what is not among them; a damaged warehouse is set aside. */
+  readonly afresh?: boolean;
+}
+
+export interface PublishResult {
+  readonly slices: number;
+  readonly rows: number;
+  readonly tookMs: number;
+  /** DuckDB: of `tookMs`, the copying of the warehouse file. 0 elsewhere. */
+  readonly copyMs: number;
+}
+
+/** What the rows of a slice in the target add up to, computed from the rows themselves. */
+export interface SliceSums {
+  readonly rows: number;
+  readonly sums: ControlSums;
+}
+
+export interface QueryResult {
+  readonly columns: readonly string[];
+  /** Values as text (decimals and 64-bit integers with every digit), null, or boolean. */
+  readonly rows: readonly (readonly (string | boolean | null)[])[];
+  /** Whether the limit cut rows off. */
+  readonly truncated: boolean;
+}
+
+export interface Target {
+  readonly name: TargetName;
+
+  /** Whether the warehouse exists and has its tables. Never creates anything. */
+  exists(): Promise<boolean>;
+
+  /** Digest of every slice whose receipt is current; empty where the warehouse does not exist yet. Writes nothing. */
+  digests(pipeline: string): Promise<ReadonlyMap<Day, string>>;
+
+  /** Newest run recorded in the target, or null; later ones are due for recording. Writes nothing. */
+  lastRunId(): Promise<string | null>;
+
+  /**
+   * Replaces each slice whole, together with its receipt, everything in one transaction; creates or migrates tables first.
+   * A slice whose current receipt has the same digest is left alone.
+   * Errors: `failed/control_sums` and `failed/lake_file` name pipeline and day in `concern`, and nothing was published;
+   * `retry/…` when the connection was lost; `locked/…` when another process publishes into the same warehouse.
+   */
+  publish(publication: Publication): Promise<PublishResult>;
+
+  /** Rows and exact sums by day, computed from the fact table, for the given days (all days when absent). */
+  sums(pipeline: Pipeline, days?: readonly Day[]): Promise<ReadonlyMap<Day, SliceSums>>;
+
+  /** Runs a read-only query. Errors: `usage/sql` with the engine's message. */
+  query(sql: string, limit: number): Promise<QueryResult>;
+
+  /** Checks rights and version without changing anything; throws an EtlError with the mend. Returns the engine's version. */
+  check(): Promise<string>;
+
+  close(): Promise<void>;
+}

@@ -1,0 +1,174 @@
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { judgeToken } from '../../src/cli/doctor.ts';
+import { checkNode, judgeDisk, NODE_FLOOR } from '../../src/cli/doctor-checks.ts';
+import type { TokenState } from '../../src/partner/token.ts';
+import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { place } from '../config/place.ts';
+import { HandClock, type Ran, REPOSITORY, run } from './surroundings.ts';
+
+interface Report {
+  readonly healthy: boolean;
+  readonly checks: readonly {
+    readonly check: string;
+    readonly state: string;
+    readonly detail: string;
+    readonly mend: string | null;
+  }[];
+}
+
+async function diagnose(
+  env: Record<string, string>,
+  words: string[] = [],
+  local?: string,
+): Promise<Ran & { report: Report; root: string }> {
+  const root = await place(local);
+  const ran = await run(['doctor', '--json', ...words], { env, cwd: root, packageRoot: root });
+  return { ...ran, root, report: JSON.parse(ran.stdout.text) as Report };
+}
+
+const stateOf = ({ checks }: Report, name: string) => checks.find(({ check }) => check === name)?.state;
+
+async function sandboxEnvironment() {
+  const clock = new HandClock();
+  const sandbox = await startSandbox({ seed: 1, ordersPerDay: 50, now: () => clock.now() });
+  onTestFinished(() => sandbox.close());
+  const env = {
+    PARTNER_BASE_URL: sandbox.baseUrl,
+    PARTNER_AUTH_URL: sandbox.authUrl,
+    PARTNER_CLIENT_ID: sandbox.clientId,
+    PARTNER_CLIENT_SECRET: sandbox.clientSecret,
+  };
+  return { sandbox, env };
+}
+
+describe('doctor', () => {
+  test('without credentials exactly those are broken, and nothing is left behind', async () => {
+    const { code, report, root } = await diagnose({});
+    expect(code).toBe(1);
+    expect(report.healthy).toBe(false);
+    expect(report.checks.filter(({ state }) => state === 'broken').map(({ check }) => check)).toEqual(['credentials']);
+    expect(stateOf(report, 'duckdb')).toBe('ok');
+    expect(stateOf(report, 'time zone')).toBe('ok');
+    expect(stateOf(report, 'postgres')).toBe('skipped');
+    expect(await readdir(root)).toEqual(['config']);
+  });
+
+  test('with credentials nothing is broken, and the service was not called', async () => {
+    const { env, sandbox } = await sandboxEnvironment();
+    const { code, report } = await diagnose(env);
+    expect([code, report.healthy]).toEqual([0, true]);
+    expect(stateOf(report, 'online')).toBe('skipped');
+    expect(JSON.stringify(sandbox.stats)).not.toContain('"token":1');
+  });
+
+  test('--online gets a token once, and uses the one on disk after that', async () => {
+    const { env } = await sandboxEnvironment();
+    const { code, report, root } = await diagnose(env, ['--online']);
+    expect([code, stateOf(report, 'online')]).toEqual([0, 'ok']);
+    const again = await run(['doctor', '--online', '--json'], { env, cwd: root, packageRoot: root });
+    const token = (JSON.parse(again.stdout.text) as Report).checks.find(({ check }) => check === 'token');
+    expect(token?.detail).toMatch(/^on disk, expires at .*, 1 of 30 requests in the last hour$/);
+  });
+
+  test('--online with wrong credentials is broken after one request, and stays so without another', async () => {
+    const { env } = await sandboxEnvironment();
+    const wrong = { ...env, PARTNER_CLIENT_SECRET: 'not-the-secret' };
+    const { code, report, root, stdout, stderr } = await diagnose(wrong, ['--online']);
+    expect([code, stateOf(report, 'online')]).toEqual([1, 'broken']);
+    expect(stdout.text + stderr.text).not.toContain('not-the-secret');
+    const again = await run(['doctor', '--json'], { env: wrong, cwd: root, packageRoot: root });
+    const token = (JSON.parse(again.stdout.text) as Report).checks.find(({ check }) => check === 'token');
+    expect(token).toMatchObject({ state: 'broken', mend: expect.stringContaining('PARTNER_CLIENT_SECRET') });
+  });
+
+  test('a Postgres that cannot be reached is broken, with a mend and without its password', async () => {
+    const env = { PARTNER_ETL_POSTGRES_URL: 'postgres://etl:pw-pw-pw@127.0.0.1:1/none' };
+    const { report, stdout, stderr } = await diagnose(env);
+    expect(report.checks.find(({ check }) => check === 'postgres')).toMatchObject({
+      state: 'broken',
+      mend: expect.any(String),
+    });
+    expect(stdout.text + stderr.text).not.toContain('pw-pw-pw');
+  });
+
+  test('settings that cannot be read are exit code 2, also as JSON', async () => {
+    const { code, report, stderr } = await diagnose({}, [], 'guards: 5\n');
+    expect(code).toBe(2);
+    expect(report.healthy).toBe(false);
+    expect(report.checks.at(-1)).toMatchObject({
+      check: 'settings',
+      detail: expect.stringContaining('config/local.yaml:1'),
+    });
+    expect(stderr.text).toContain('config/local.yaml:1');
+  });
+
+  test('people get a line for each check, and the mend below what is broken', async () => {
+    const root = await place();
+    const { stdout } = await run(['doctor'], { cwd: root, packageRoot: root });
+    expect(stdout.lines).toContainEqual(expect.stringMatching(/^ok +node +Node \d/));
+    const at = stdout.lines.findIndex((line) => line.startsWith('broken'));
+    expect(stdout.lines[at]).toContain('PARTNER_BASE_URL, PARTNER_AUTH_URL');
+    expect(stdout.lines[at + 1]).toMatch(/^ +mend: set what is missing/);
+    expect(stdout.lines.at(-1)).toBe('1 broken.');
+  });
+
+  test('a home directory that cannot be made is broken', async () => {
+    // A file where a folder is wanted: refused for every user, root included.
+    const root = await place();
+    const env = { PARTNER_ETL_HOME: 'config/default.yaml' };
+    const { stdout, code } = await run(['doctor', '--json'], { env, cwd: root, packageRoot: root });
+    expect(code).toBe(1);
+    expect(stateOf(JSON.parse(stdout.text) as Report, 'home')).toBe('broken');
+  });
+});
+
+describe('single findings', () => {
+  test.each([
+    ['18.20.0', 'broken'],
+    ['20.18.9', 'broken'],
+    ['20.19.0', 'ok'],
+    ['24.1.0', 'ok'],
+  ])('Node %s is %s', (version, state) => {
+    expect(checkNode(version).state).toBe(state);
+  });
+
+  test('the floor is the one that package.json names', async () => {
+    const { engines } = JSON.parse(await readFile(path.join(REPOSITORY, 'package.json'), 'utf8')) as {
+      engines: { node: string };
+    };
+    expect(`${engines.node}.0`).toBe(`>=${NODE_FLOOR}`);
+  });
+
+  test.each([
+    [100, 'broken'],
+    [1000, 'warning'],
+    [10_000, 'ok'],
+  ])('%i MiB free are %s', (freeMiB, state) => {
+    expect(judgeDisk(freeMiB).state).toBe(state);
+  });
+
+  const closed: TokenState = {
+    expiresAt: null,
+    circuit: 'closed',
+    refusal: null,
+    said: null,
+    notBefore: null,
+    requestsLastHour: 0,
+    mostPerHour: 30,
+  };
+  test.each<[string, Partial<TokenState>, string]>([
+    ['no token yet', {}, 'ok'],
+    ['a token on disk', { expiresAt: '2026-03-01T08:04:59.000Z' }, 'ok'],
+    ['all requests of the hour made', { requestsLastHour: 30 }, 'warning'],
+    [
+      'an open circuit',
+      { circuit: 'open', refusal: 'address_banned', notBefore: '2026-03-01T09:00:00.000Z' },
+      'broken',
+    ],
+    ['a half-open circuit', { circuit: 'half-open', refusal: 'credentials_refused' }, 'warning'],
+  ])('%s: %j is %s', (_, state, verdict) => {
+    expect(judgeToken({ ...closed, ...state }).state).toBe(verdict);
+  });
+});

@@ -1,0 +1,102 @@
+import type { Command } from 'commander';
+import { describe, expect, test } from 'vitest';
+import { buildProgram } from '../../src/cli/program.ts';
+import { EtlError, EXIT, exitCodeOf } from '../../src/core/errors.ts';
+import { fakeContext, run } from './surroundings.ts';
+
+/** Every command that is promised, as `partner-etl --help` names it. */
+const PROMISED = [
+  ...['run', 'backfill', 'plan', 'status', 'explain', 'rejects', 'release', 'replay', 'rebuild', 'verify', 'sql'],
+  ...['init', 'doctor', 'sandbox', 'demo'],
+];
+
+const commands = buildProgram(fakeContext().context).commands;
+const byName: [string, Command][] = commands.map((command) => [command.name(), command]);
+
+describe('the command line', () => {
+  test('has the promised commands, in the order of the promise or any other', () => {
+    const names = commands.map((command) => command.name());
+    expect(names).toEqual(expect.arrayContaining(PROMISED));
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  test('--help lists the commands and the exit codes, on stdout', async () => {
+    const { code, stdout, stderr } = await run(['--help']);
+    expect(code).toBe(0);
+    for (const name of PROMISED) expect(stdout.text).toMatch(new RegExp(`^  ${name}\\b`, 'm'));
+    for (const value of Object.values(EXIT)) expect(stdout.text).toMatch(new RegExp(`\\b${value} [a-z]`));
+    expect(stderr.text).toBe('');
+  });
+
+  test('--version prints the version alone', async () => {
+    const { code, stdout } = await run(['--version']);
+    expect([code, stdout.text]).toEqual([0, '1.2.3\n']);
+  });
+
+  test.each(byName)('%s --help says what it does, explains every option and gives examples', async (name, command) => {
+    const { code, stdout } = await run([name, '--help']);
+    expect(code).toBe(0);
+    expect(stdout.text).toContain('Usage: partner-etl');
+    expect(stdout.text).toContain('Examples:\n  partner-etl ');
+    expect(command.description() || command.summary()).not.toBe('');
+    for (const option of command.options) expect(option.description).not.toBe('');
+  });
+
+  test.each(byName)('a line of the help of %s fits a terminal of 120 columns', async (name) => {
+    const { stdout } = await run([name, '--help'], { isTTY: true, columns: 120 });
+    expect(stdout.lines.filter((line) => line.length > 120)).toEqual([]);
+  });
+
+  test.each<[string, string[], string]>([
+    ['an unknown command', ['rnu'], '(Did you mean run?)'],
+    ['an unknown option', ['plan', '--jsn'], '(Did you mean --json?)'],
+    ['an unknown global option', ['--verbos'], '(Did you mean --verbose?)'],
+    ['a missing argument', ['backfill', '--from', '2026-01-01', '--to', '2026-01-02'], 'missing required argument'],
+    ['a missing option', ['backfill', 'orders'], "required option '--from"],
+    ['a value that is no day', ['backfill', 'orders', '--from', '2026-02-30', '--to', '2026-03-01'], 'yyyy-mm-dd'],
+    ['a value that is no number', ['sandbox', '--port', '99999'], 'from 0 to 65535'],
+    ['one argument too many', ['doctor', 'please'], 'too many arguments'],
+  ])('%s is wrong usage, with the mend on stderr', async (_, words, part) => {
+    const { code, stdout, stderr } = await run(words);
+    expect(code).toBe(EXIT.usage);
+    expect(stderr.text).toContain(part);
+    expect(stderr.text).toContain('--help');
+    expect(stdout.text).toBe('');
+  });
+
+  test('no command at all prints the help, as wrong usage', async () => {
+    const { code, stdout, stderr } = await run([]);
+    expect(code).toBe(EXIT.usage);
+    expect(stderr.text).toContain('Usage: partner-etl');
+    expect(stdout.text).toBe('');
+  });
+});
+
+describe('exit codes', () => {
+  test.each([
+    ['usage', 2],
+    ['retry', 1],
+    ['failed', 1],
+    ['refused', 4],
+    ['locked', 75],
+    ['bug', 1],
+  ] as const)('an error of kind %s ends in %i', (kind, code) => {
+    expect(exitCodeOf(new EtlError(kind, 'x', 'x'))).toBe(code);
+  });
+
+  test('they are the promised ones', () => {
+    expect(EXIT).toEqual({ done: 0, failed: 1, usage: 2, setAside: 3, refused: 4, locked: 75 });
+  });
+
+  test('an error becomes lines on stderr and its exit code; the stack comes only with --verbose', async () => {
+    const env = { PARTNER_ETL_TODAY: 'tomorrow' };
+    const plain = await run(['doctor'], { env });
+    expect(plain.code).toBe(EXIT.usage);
+    expect(plain.stderr.lines).toEqual([
+      expect.stringContaining('partner-etl: environment  PARTNER_ETL_TODAY = "tomorrow"'),
+      expect.stringContaining('  mend: '),
+    ]);
+    const verbose = await run(['doctor', '--verbose'], { env });
+    expect(verbose.stderr.text).toContain('    at ');
+  });
+});

@@ -1,0 +1,127 @@
+import { describe, expect, test } from 'vitest';
+import { createProgress, duration } from '../../src/cli/progress.ts';
+import { Screen } from '../../src/cli/screen.ts';
+import { HandClock, TextWriter } from './surroundings.ts';
+
+const WINDOW = { from: '2026-01-01', to: '2026-01-07', rows: 1500, changed: 2 };
+
+function show(terminal?: { isTTY: boolean; columns: number }, quiet = false) {
+  const out = new TextWriter(terminal);
+  const clock = new HandClock();
+  const screen = new Screen(out);
+  return { out, clock, screen, progress: createProgress({ screen, clock, quiet }) };
+}
+
+/** What stands on the terminal after everything was written: moves up and erasures carried out. */
+function visible(text: string): string[] {
+  let lines: string[] = [];
+  // biome-ignore lint/complexity/useRegexLiterals: an escape character in a literal is refused by another rule
+  for (const piece of text.split(new RegExp('(\\u001b\\[\\d+A\\r\\u001b\\[J)'))) {
+    const up = /\[(\d+)A/.exec(piece)?.[1];
+    if (up !== undefined) lines = lines.slice(0, lines.length - Number(up));
+    else lines.push(...piece.split('\n').slice(0, -1));
+  }
+  return lines;
+}
+
+describe('on a terminal', () => {
+  const TERMINAL = { isTTY: true, columns: 80 };
+
+  test('each pipeline has one live line with windows, rows, rate and time left', () => {
+    const { out, clock, progress } = show(TERMINAL);
+    progress.begin('orders', 4);
+    progress.begin('promotions', 1);
+    clock.ms += 3000;
+    progress.window('orders', WINDOW);
+    expect(visible(out.text)).toEqual([
+      'orders: 1/4 windows, 1,500 rows, 500 rows/s, about 9 s left',
+      'promotions: 0/1 window, 0 rows',
+    ]);
+  });
+
+  test('a finished pipeline leaves a line behind, above those that go on', () => {
+    const { out, clock, progress } = show(TERMINAL);
+    progress.begin('orders', 1);
+    progress.begin('promotions', 2);
+    clock.ms += 3000;
+    progress.window('orders', WINDOW);
+    progress.end('orders');
+    expect(visible(out.text)).toEqual([
+      'orders: 1 window, 1,500 rows, 2 slices changed, took 3 s',
+      'promotions: 0/2 windows, 0 rows',
+    ]);
+  });
+
+  test('what is said meanwhile stands above the live lines', () => {
+    const { out, screen, progress } = show(TERMINAL);
+    progress.begin('orders', 1);
+    progress.note('a note');
+    screen.print('a warning\nof two lines');
+    expect(visible(out.text)).toEqual(['a note', 'a warning', 'of two lines', 'orders: 0/1 window, 0 rows']);
+  });
+
+  test('a live line never wraps', () => {
+    const { out, progress } = show({ isTTY: true, columns: 20 });
+    progress.begin('a-pipeline-with-a-long-name', 100);
+    expect(visible(out.text)).toEqual(['a-pipeline-with-a-…']);
+  });
+
+  test('many windows in a moment are drawn once', () => {
+    const { out, clock, progress } = show(TERMINAL);
+    progress.begin('orders', 1000);
+    const before = out.text.length;
+    clock.ms += 1;
+    for (let i = 0; i < 500; i++) progress.window('orders', WINDOW);
+    expect(out.text.length).toBe(before);
+    clock.ms += 1000;
+    progress.window('orders', WINDOW);
+    expect(visible(out.text)).toEqual([expect.stringMatching(/^orders: 501\/1,000 windows, 751,500 rows/)]);
+  });
+});
+
+describe('elsewhere', () => {
+  test('there are plain lines: beginning, now and then one, end', () => {
+    const { out, clock, progress } = show();
+    progress.begin('orders', 40);
+    for (let i = 0; i < 40; i++) {
+      clock.ms += 1000;
+      progress.window('orders', WINDOW);
+    }
+    progress.end('orders');
+    expect(out.lines).toEqual([
+      'orders: 40 windows to fetch',
+      'orders: 10/40 windows, 15,000 rows, 1,500 rows/s, about 30 s left',
+      'orders: 20/40 windows, 30,000 rows, 1,500 rows/s, about 20 s left',
+      'orders: 30/40 windows, 45,000 rows, 1,500 rows/s, about 10 s left',
+      'orders: 40/40 windows, 60,000 rows, 1,500 rows/s',
+      'orders: 40 windows, 60,000 rows, 80 slices changed, took 40 s',
+    ]);
+  });
+
+  test('a pipeline that stopped early says how far it came', () => {
+    const { out, progress } = show();
+    progress.begin('orders', 3);
+    progress.window('orders', WINDOW);
+    progress.end('orders');
+    expect(out.lines.at(-1)).toBe('orders: 1 of 3 windows, 1,500 rows, 2 slices changed, took 0 s');
+  });
+
+  test('with --quiet there is nothing', () => {
+    const { out, progress } = show(undefined, true);
+    progress.begin('orders', 1);
+    progress.window('orders', WINDOW);
+    progress.note('a note');
+    progress.end('orders');
+    expect(out.text).toBe('');
+  });
+});
+
+test.each([
+  [0, '0 s'],
+  [119_000, '119 s'],
+  [120_000, '2 min'],
+  [7_100_000, '118 min'],
+  [9_000_000, '2 h 30 min'],
+])('%i ms are told as %s', (ms, text) => {
+  expect(duration(ms)).toBe(text);
+});

@@ -1,0 +1,81 @@
+import path from 'node:path';
+import { CliContext } from '../../src/cli/context.ts';
+import { Interrupt } from '../../src/cli/interrupt.ts';
+import { runProgram } from '../../src/cli/program.ts';
+import type { Writer } from '../../src/cli/screen.ts';
+import type { Clock } from '../../src/core/clock.ts';
+
+export const REPOSITORY = path.resolve(import.meta.dirname, '../..');
+
+/** A writer that keeps what was written. */
+export class TextWriter implements Writer {
+  text = '';
+  readonly isTTY: boolean;
+  readonly columns: number;
+
+  constructor({ isTTY = false, columns = Number.POSITIVE_INFINITY } = {}) {
+    this.isTTY = isTTY;
+    this.columns = columns;
+  }
+
+  write(text: string): void {
+    this.text += text;
+  }
+
+  get lines(): string[] {
+    return this.text.split('\n').slice(0, -1);
+  }
+}
+
+/** A clock that stands still until it is moved. */
+export class HandClock implements Clock {
+  ms = Date.parse('2026-03-01T08:00:00Z');
+
+  now(): number {
+    return this.ms;
+  }
+
+  async sleep(ms: number): Promise<void> {
+    this.ms += ms;
+  }
+}
+
+export interface FakeOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  readonly packageRoot?: string;
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+}
+
+export interface Fake {
+  readonly context: CliContext;
+  readonly stdout: TextWriter;
+  readonly stderr: TextWriter;
+  readonly clock: HandClock;
+  readonly interrupt: Interrupt;
+  /** Exit codes that a second Ctrl-C asked for. */
+  readonly exits: readonly number[];
+}
+
+export function fakeContext(options: FakeOptions = {}): Fake {
+  const { env = {}, cwd = '/nowhere', packageRoot = REPOSITORY, isTTY = false, columns = 80 } = options;
+  const terminal = isTTY ? { isTTY, columns } : {};
+  const stdout = new TextWriter(terminal);
+  const stderr = new TextWriter(terminal);
+  const clock = new HandClock();
+  const exits: number[] = [];
+  const interrupt = new Interrupt({ say: (text) => context.screen.print(text), exit: (code) => exits.push(code) });
+  const context = new CliContext({ env, cwd, packageRoot, version: '1.2.3', stdout, stderr, clock, interrupt });
+  return { context, stdout, stderr, clock, interrupt, exits };
+}
+
+export interface Ran extends Fake {
+  readonly code: number;
+}
+
+/** Runs the program as `partner-etl <words>` and waits for its end. */
+export async function run(words: readonly string[], options: FakeOptions = {}): Promise<Ran> {
+  const fake = fakeContext(options);
+  return { ...fake, code: await runProgram(words, fake.context) };
+}

@@ -1,0 +1,113 @@
+import type { Clock } from '../../src/core/clock.ts';
+
+interface Sleeper {
+  readonly ms: number;
+  readonly dueMs: number;
+  readonly wake: () => void;
+}
+
+interface Watcher {
+  readonly matches: (ms: number) => boolean;
+  readonly tell: (ms: number) => void;
+}
+
+/**
+ * A clock that stands still until it is driven. `advance` moves it by hand; after `passUpTo(ms)` sleeps of at most that length
+ * pass by themselves, one after the other, as soon as nothing else can be done at once. So pauses pass, while guards (timeouts,
+ * which are longer) fire only when a test advances the clock: real answers over the loopback take no time on it.
+ */
+export class FakeClock implements Clock {
+  /** Every sleep that was asked for, in milliseconds and in order. */
+  readonly slept: number[] = [];
+  private nowMs: number;
+  private passesUpToMs = -1;
+  private sleepers: Sleeper[] = [];
+  private watchers: Watcher[] = [];
+
+  constructor(nowMs = Date.UTC(2026, 2, 14, 3, 0, 0)) {
+    this.nowMs = nowMs;
+  }
+
+  now(): number {
+    return this.nowMs;
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      const stop = () => {
+        this.sleepers = this.sleepers.filter((other) => other !== sleeper);
+        reject(signal?.reason);
+      };
+      const wake = () => {
+        signal?.removeEventListener('abort', stop);
+        resolve();
+      };
+      const sleeper: Sleeper = { ms, dueMs: this.nowMs + Math.max(0, ms), wake };
+      this.slept.push(ms);
+      this.sleepers.push(sleeper);
+      signal?.addEventListener('abort', stop, { once: true });
+      for (const watcher of this.watchers.filter(({ matches }) => matches(ms))) watcher.tell(ms);
+      this.watchers = this.watchers.filter(({ matches }) => !matches(ms));
+      if (ms <= this.passesUpToMs) setImmediate(() => this.passOne());
+    });
+  }
+
+  /** From now on sleeps of at most `ms` pass by themselves. */
+  passUpTo(ms: number): this {
+    this.passesUpToMs = ms;
+    return this;
+  }
+
+  /** Sleeps under way, in milliseconds as asked for. */
+  get sleeping(): number[] {
+    return this.sleepers.map(({ ms }) => ms);
+  }
+
+  /** Resolves when somebody sleeps for such a time, at once when somebody does already. */
+  asleep(matches: (ms: number) => boolean): Promise<number> {
+    const already = this.sleepers.find(({ ms }) => matches(ms));
+    if (already) return Promise.resolve(already.ms);
+    return new Promise((tell) => {
+      this.watchers.push({ matches, tell });
+    });
+  }
+
+  /** Moves the clock, waking each sleeper at its time; what they do next without waiting is done when this resolves. */
+  async advance(ms: number): Promise<void> {
+    const untilMs = this.nowMs + ms;
+    await turnOfTheLoop();
+    for (;;) {
+      const next = this.earliest(({ dueMs }) => dueMs <= untilMs);
+      if (!next) break;
+      this.wakeAt(next.dueMs);
+      await turnOfTheLoop();
+    }
+    this.nowMs = untilMs;
+  }
+
+  /** Sets the clock without waking anybody, as an operator does; also back. */
+  set(nowMs: number): void {
+    this.nowMs = nowMs;
+  }
+
+  private passOne(): void {
+    const next = this.earliest(({ ms }) => ms <= this.passesUpToMs);
+    if (next) this.wakeAt(next.dueMs);
+  }
+
+  private wakeAt(dueMs: number): void {
+    this.nowMs = Math.max(this.nowMs, dueMs);
+    const due = this.sleepers.filter((sleeper) => sleeper.dueMs <= this.nowMs).sort((a, b) => a.dueMs - b.dueMs);
+    this.sleepers = this.sleepers.filter((sleeper) => !due.includes(sleeper));
+    for (const sleeper of due) sleeper.wake();
+  }
+
+  private earliest(of: (sleeper: Sleeper) => boolean): Sleeper | undefined {
+    return this.sleepers.filter(of).sort((a, b) => a.dueMs - b.dueMs)[0];
+  }
+}
+
+async function turnOfTheLoop(): Promise<void> {
+  for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,208 @@
+/**
+ * Slices as the lake hands them over, made from a few lines of text: rows become a Parquet file by DuckDB itself, and what
+ * the lake would declare of them is computed from that file.
+ */
+import { createHash } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { DUCKDB_TYPE } from '../../src/core/columns.ts';
+import { addDays, type Day, dayNumber } from '../../src/core/days.ts';
+import { type Pipeline, storedColumns } from '../../src/core/pipeline.ts';
+import type { RejectRecord, RunRecord, SliceContent } from '../../src/core/records.ts';
+import { sumExpressions, sumsOf } from '../../src/engine/control-sums.ts';
+import { Engine, quoteList, quoteName, quoteText } from '../../src/engine/duckdb.ts';
+import type { LoadSlice, Publication } from '../../src/warehouse/target.ts';
+
+/** Column → value as text, null or left out for NULL. The day and the fetch id are filled in. */
+export type RowText = Readonly<Record<string, string | null>>;
+
+export interface SliceOptions {
+  readonly rejects?: readonly Partial<RejectRecord>[];
+  /** What is declared besides or instead of what the file holds: to make slices that lie. */
+  readonly content?: Partial<SliceContent>;
+  readonly fetchId?: string;
+}
+
+export const day = (text: string): Day => text as Day;
+
+export class SliceMaker {
+  readonly dir: string;
+  private readonly engine: Engine;
+  private made = 0;
+
+  private constructor(dir: string, engine: Engine) {
+    this.dir = dir;
+    this.engine = engine;
+  }
+
+  static async open(): Promise<SliceMaker> {
+    const dir = await mkdtemp(path.join(tmpdir(), 'partner-etl-slices-'));
+    return new SliceMaker(dir, await Engine.open({ tempDir: path.join(dir, 'spill') }));
+  }
+
+  async close(): Promise<void> {
+    this.engine.close();
+    await rm(this.dir, { recursive: true, force: true });
+  }
+
+  /** A slice of the given rows. */
+  async make(
+    pipeline: Pipeline,
+    sliceDay: Day,
+    rows: readonly RowText[],
+    options: SliceOptions = {},
+  ): Promise<LoadSlice> {
+    const fetchId = options.fetchId ?? 'f0000000001';
+    const columns = storedColumns(pipeline);
+    const fixed: RowText = { [pipeline.day]: sliceDay, fetch_id: fetchId };
+    const values = rows.map((row) => {
+      const cells = { ...fixed, ...row };
+      return `(${columns.map((c) => literal(cells[c.column] ?? null)).join(', ')})`;
+    });
+    const items = columns.map(
+      (c) => `CAST(${quoteName(c.column)} AS ${DUCKDB_TYPE[c.kind]}) AS ${quoteName(c.column)}`,
+    );
+    const names = columns.map((c) => quoteName(c.column)).join(', ');
+    const select = `SELECT ${items.join(', ')} FROM (VALUES ${values.join(', ')}) AS v(${names})`;
+    return this.fromSelect(pipeline, sliceDay, rows.length === 0 ? null : select, options);
+  }
+
+  /** A slice of what a SELECT yields, which has the stored columns in order; null for no rows. */
+  async fromSelect(
+    pipeline: Pipeline,
+    sliceDay: Day,
+    select: string | null,
+    options: SliceOptions = {},
+  ): Promise<LoadSlice> {
+    const file = select === null ? null : await this.write(select);
+    const rejects = options.rejects ?? [];
+    const rejectsFile = rejects.length === 0 ? null : await this.writeRejects(pipeline, sliceDay, rejects);
+    const content: SliceContent = {
+      day: sliceDay,
+      digest: await this.digest(file, rejects),
+      ...(await this.sums(pipeline, file)),
+      rejects: rejects.length,
+      duplicates: 0,
+      settled: false,
+      version: pipeline.version,
+      fetch_id: options.fetchId ?? 'f0000000001',
+      fetched_at: '2026-01-02T03:04:05.678Z',
+      key_min: null,
+      key_max: null,
+      ...options.content,
+    };
+    return { pipeline, content, file, rejectsFile };
+  }
+
+  /** Slices of neighbouring days with `rowsADay` plausible rows each, keyed uniquely; `seed` changes what they say. */
+  async many(pipeline: Pipeline, from: Day, days: number, rowsADay: number, seed = 1): Promise<LoadSlice[]> {
+    const slices: LoadSlice[] = [];
+    for (let i = 0; i < days; i++) {
+      const sliceDay = addDays(from, i);
+      slices.push(await this.fromSelect(pipeline, sliceDay, plausible(pipeline, sliceDay, rowsADay, seed)));
+    }
+    return slices;
+  }
+
+  private async write(select: string): Promise<string> {
+    this.made += 1;
+    const file = path.join(this.dir, `${this.made}.parquet`);
+    await this.engine.run(`COPY (${select}) TO ${quoteText(file)} (FORMAT parquet, COMPRESSION zstd)`);
+    return file;
+  }
+
+  private async writeRejects(
+    pipeline: Pipeline,
+    sliceDay: Day,
+    rejects: readonly Partial<RejectRecord>[],
+  ): Promise<string> {
+    const rows = rejects.map((reject, i) => {
+      const { fetch_id = 'f0000000001', item = i, reason = 'bad_number', detail = '', raw = '{}' } = reject;
+      const texts = [pipeline.name, sliceDay, fetch_id, String(item), reason, detail, raw];
+      return `(${texts.map(literal).join(', ')})`;
+    });
+    return this.write(
+      `SELECT pipeline, CAST(slice_day AS DATE) AS slice_day, fetch_id, CAST(item AS BIGINT) AS item, reason, detail, raw
+       FROM (VALUES ${rows.join(', ')}) AS v(pipeline, slice_day, fetch_id, item, reason, detail, raw)`,
+    );
+  }
+
+  private async sums(pipeline: Pipeline, file: string | null): Promise<Pick<SliceContent, 'rows' | 'sums'>> {
+    const sums = sumExpressions(storedColumns(pipeline));
+    if (file === null) return { rows: 0, sums: Object.fromEntries(sums.map((sum) => [sum.column, null])) };
+    const items = ['count(*) AS rows', ...sums.map((sum) => sum.sql)];
+    const row = await this.engine.row(`SELECT ${items.join(', ')} FROM read_parquet(${quoteList([file])})`);
+    return { rows: Number(row.rows), sums: sumsOf(row) };
+  }
+
+  private async digest(file: string | null, rejects: readonly Partial<RejectRecord>[]): Promise<string> {
+    const hash = createHash('sha256').update(JSON.stringify(rejects));
+    if (file !== null) {
+      const row = await this.engine.row(
+        `SELECT CAST(sum(md5_number(CAST(r AS VARCHAR)) >> 8) AS VARCHAR) AS sum, count(*) AS n FROM read_parquet(${quoteList([file])}) AS r`,
+      );
+      hash.update(`${row.sum} ${row.n}`);
+    }
+    return hash.digest('hex');
+  }
+}
+
+function literal(text: string | null): string {
+  return text === null ? 'NULL' : quoteText(text);
+}
+
+/** A SELECT of plausible rows; numbers follow from the row's number, the day and the seed. */
+function plausible(pipeline: Pipeline, sliceDay: Day, rows: number, seed: number): string {
+  const number = dayNumber(sliceDay);
+  const items = storedColumns(pipeline).map(({ column, kind }) => {
+    const value = () => {
+      if (column === pipeline.day) return `DATE ${quoteText(sliceDay)}`;
+      if (pipeline.key?.includes(column)) return `concat(${number}, lpad(CAST(i AS VARCHAR), 7, '0'))`;
+      if (column === 'fetch_id') return quoteText(`f${seed}`);
+      switch (kind) {
+        case 'text':
+          return `concat(${quoteText(`${column} `)}, (i * 7 + ${seed}) % 1000)`;
+        case 'money':
+        case 'percentage':
+          return `CAST((i * 7919 + ${number} + ${seed}) % 100000 AS DECIMAL(18,6)) / 100`;
+        case 'count':
+          return `(i + ${seed}) % 9`;
+        case 'boolean':
+          return `i % 3 = 0`;
+        case 'ratio':
+          return `i / 7.0`;
+        case 'local-time':
+        case 'utc-time':
+          return `TIMESTAMP ${quoteText(sliceDay)} + to_seconds(i % 86400)`;
+        default:
+          return 'NULL';
+      }
+    };
+    return `CAST(${value()} AS ${DUCKDB_TYPE[kind]}) AS ${quoteName(column)}`;
+  });
+  return `SELECT ${items.join(', ')} FROM range(${rows}) AS r(i)`;
+}
+
+export function runRecord(runId: string, fields: Partial<RunRecord> = {}): RunRecord {
+  return {
+    run_id: runId,
+    command: 'run',
+    pipelines: ['orders'],
+    started_at: '2026-01-02T03:00:00.000Z',
+    ended_at: null,
+    result: null,
+    exit_code: null,
+    summary: null,
+    ...fields,
+  };
+}
+
+/** A publication of these slices by run `runId`, with nothing else to tell unless given. */
+export function publicationOf(
+  runId: string,
+  slices: readonly LoadSlice[],
+  fields: Partial<Omit<Publication, 'slices'>> = {},
+): Publication {
+  return { run: runRecord(runId), runs: [], fetches: [], drift: [], holds: [], ...fields, slices };
+}

@@ -1,0 +1,68 @@
+/** What the conformance suite needs of an engine besides the Target itself: a fresh warehouse and a way to look at it from outside. */
+import { rm } from 'node:fs/promises';
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
+import { commissions } from '../../pipelines/commissions.ts';
+import { orders } from '../../pipelines/orders.ts';
+import { promotions } from '../../pipelines/promotions.ts';
+import type { Clock } from '../../src/core/clock.ts';
+import type { Target, TargetName } from '../../src/warehouse/target.ts';
+import { SliceMaker } from '../support/slices.ts';
+
+export const pipelines = [promotions, orders, commissions] as const;
+
+/** One warehouse that does not exist yet. */
+export interface Warehouse {
+  readonly engine: TargetName;
+  /** A new target on the same warehouse, as another process would have it; closed with the warehouse. */
+  open(clock?: Clock): Target;
+  /** Runs a statement through a connection of its own, past the target. */
+  execute(sql: string): Promise<void>;
+  /** A text that is another one when anything at all was written, also something equal. */
+  fingerprint(): Promise<string>;
+  /** Somebody else publishes until the returned function is called. */
+  occupy(): Promise<() => Promise<void>>;
+  remove(): Promise<void>;
+}
+
+export type NewWarehouse = () => Promise<Warehouse>;
+
+export interface Bench {
+  readonly warehouse: Warehouse;
+  readonly target: Target;
+  readonly maker: SliceMaker;
+}
+
+/** Registers the hooks that give every test of the file a fresh warehouse; the returned object is valid inside tests. */
+export function useBench(newWarehouse: NewWarehouse): Bench {
+  const bench = {} as { warehouse: Warehouse; target: Target; maker: SliceMaker };
+  beforeAll(async () => {
+    bench.maker = await SliceMaker.open();
+  });
+  beforeEach(async () => {
+    bench.warehouse = await newWarehouse();
+    bench.target = bench.warehouse.open();
+  });
+  afterEach(() => bench.warehouse.remove());
+  afterAll(() => bench.maker.close());
+  return bench;
+}
+
+/** The rows of a query, as text. */
+export async function rowsOf(target: Target, sql: string): Promise<readonly (readonly (string | boolean | null)[])[]> {
+  return (await target.query(sql, 100_000)).rows;
+}
+
+export async function removeFolder(folder: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true });
+}
+
+/** A clock whose time passes only by sleeping, so that bounded waits end at once. */
+export function leapingClock(startMs = Date.parse('2026-01-05T00:00:00Z')): Clock {
+  let nowMs = startMs;
+  return {
+    now: () => nowMs,
+    sleep: async (ms) => {
+      nowMs += ms;
+    },
+  };
+}

@@ -1,0 +1,165 @@
+import { describe, expect, test } from 'vitest';
+import { orders } from '../../../pipelines/orders.ts';
+import { promotions } from '../../../pipelines/promotions.ts';
+import type { LoadSlice, Target } from '../../../src/warehouse/target.ts';
+import { day, publicationOf, runRecord } from '../../support/slices.ts';
+import { type NewWarehouse, rowsOf, useBench } from '../bench.ts';
+
+const FIRST = day('2026-03-01');
+const SECOND = day('2026-03-02');
+
+const itemsOf = (target: Target) =>
+  rowsOf(target, 'SELECT order_date, order_id, price_incl_vat FROM warehouse.fact_order_item ORDER BY 1, 2, 3');
+
+const currentOf = (target: Target) =>
+  rowsOf(target, 'SELECT slice_day, rows FROM etl.receipt WHERE superseded_at IS NULL ORDER BY 1');
+
+const item = (id: string, price = '1') => ({ order_id: id, order_item_id: '1', price_incl_vat: price });
+
+export function publishing(newWarehouse: NewWarehouse): void {
+  const bench = useBench(newWarehouse);
+  const slice = (on: typeof FIRST, ...rows: ReturnType<typeof item>[]) => bench.maker.make(orders, on, rows);
+
+  describe('before the first publication', () => {
+    test('there is nothing, and looking makes nothing', async () => {
+      const { target, warehouse } = bench;
+      const before = await warehouse.fingerprint();
+      expect(await target.exists()).toBe(false);
+      expect(await target.digests('orders')).toEqual(new Map());
+      expect(await target.lastRunId()).toBeNull();
+      expect(await target.sums(orders)).toEqual(new Map());
+      expect(await target.check()).toMatch(/\d+\.\d+/);
+      expect(await target.publish(publicationOf('r1', []))).toMatchObject({ slices: 0, rows: 0 });
+      expect(await target.exists()).toBe(false);
+      expect(await warehouse.fingerprint()).toBe(before);
+    });
+  });
+
+  describe('publishing', () => {
+    test('loads rows, rejects and receipts of several pipelines at once', async () => {
+      const { target, maker } = bench;
+      const shown = await maker.make(promotions, FIRST, [{ clicks: '3' }], { rejects: [{ item: 7, raw: '{"x":1}' }] });
+      const sold = await slice(FIRST, item('a', '12.345678'), item('b'));
+      const result = await target.publish(publicationOf('r1', [shown, sold]));
+      expect(result).toMatchObject({ slices: 2, rows: 3 });
+      expect(await itemsOf(target)).toEqual([
+        [FIRST, 'a', '12.345678'],
+        [FIRST, 'b', '1.000000'],
+      ]);
+      expect(await rowsOf(target, 'SELECT pipeline, slice_day, item, raw FROM etl.reject')).toEqual([
+        ['promotions', FIRST, '7', '{"x":1}'],
+      ]);
+      expect(await target.digests('orders')).toEqual(new Map([[FIRST, sold.content.digest]]));
+      expect(await target.exists()).toBe(true);
+      expect(await target.lastRunId()).toBe('r1');
+    });
+
+    test('twice is once, and the second time writes nothing', async () => {
+      const { target, warehouse, maker } = bench;
+      const slices = [await slice(FIRST, item('a')), await maker.make(promotions, FIRST, [{}], { rejects: [{}] })];
+      await target.publish(publicationOf('r1', slices));
+      const before = await warehouse.fingerprint();
+      const again = publicationOf('r2', slices, { runs: [runRecord('r0')] });
+      expect(await warehouse.open().publish(again)).toMatchObject({ slices: 0, rows: 0 });
+      expect(await warehouse.fingerprint()).toBe(before);
+      expect(await target.lastRunId()).toBe('r1');
+    });
+
+    test('leaves slices of the same digest alone beside one that changed', async () => {
+      const { target } = bench;
+      const kept = await slice(FIRST, item('a'));
+      await target.publish(publicationOf('r1', [kept]));
+      const result = await target.publish(publicationOf('r2', [kept, await slice(SECOND, item('b'))]));
+      expect(result).toMatchObject({ slices: 1, rows: 1 });
+      expect(await rowsOf(target, 'SELECT slice_day, run_id FROM etl.receipt ORDER BY 1')).toEqual([
+        [FIRST, 'r1'],
+        [SECOND, 'r2'],
+      ]);
+    });
+
+    test('replaces a day whole, with its rejects, and keeps the old receipt as superseded', async () => {
+      const { target, maker } = bench;
+      const before = await maker.make(orders, FIRST, [item('a'), item('b')], { rejects: [{}, {}] });
+      await target.publish(publicationOf('r1', [before, await slice(SECOND, item('z'))]));
+      await target.publish(publicationOf('r2', [await slice(FIRST, item('b', '2'), item('c'))]));
+      expect(await itemsOf(target)).toEqual([
+        [FIRST, 'b', '2.000000'],
+        [FIRST, 'c', '1.000000'],
+        [SECOND, 'z', '1.000000'],
+      ]);
+      expect(await rowsOf(target, 'SELECT * FROM etl.reject')).toEqual([]);
+      const receipts = `SELECT run_id, superseded_at = (SELECT max(loaded_at) FROM etl.receipt) FROM etl.receipt WHERE slice_day = DATE '${FIRST}' ORDER BY 1`;
+      expect(await rowsOf(target, receipts)).toEqual([
+        ['r1', true],
+        ['r2', null],
+      ]);
+      expect(await currentOf(target)).toEqual([
+        [FIRST, '2'],
+        [SECOND, '1'],
+      ]);
+    });
+
+    test('empties a day that has no rows any more', async () => {
+      const { target } = bench;
+      await target.publish(publicationOf('r1', [await slice(FIRST, item('a')), await slice(SECOND, item('b'))]));
+      expect(await target.publish(publicationOf('r2', [await slice(FIRST)]))).toMatchObject({ slices: 1, rows: 0 });
+      expect(await itemsOf(target)).toEqual([[SECOND, 'b', '1.000000']]);
+      expect(await currentOf(target)).toEqual([
+        [FIRST, '0'],
+        [SECOND, '1'],
+      ]);
+    });
+
+    test('takes a day that never had rows: it has a receipt', async () => {
+      const { target } = bench;
+      expect(await target.publish(publicationOf('r1', [await slice(FIRST)]))).toMatchObject({ slices: 1, rows: 0 });
+      expect(await currentOf(target)).toEqual([[FIRST, '0']]);
+    });
+
+    test('moves a row from one day to another', async () => {
+      const { target } = bench;
+      await target.publish(publicationOf('r1', [await slice(FIRST, item('a'), item('b')), await slice(SECOND)]));
+      await target.publish(publicationOf('r2', [await slice(SECOND, item('a')), await slice(FIRST, item('b'))]));
+      expect(await itemsOf(target)).toEqual([
+        [FIRST, 'b', '1.000000'],
+        [SECOND, 'a', '1.000000'],
+      ]);
+    });
+
+    test('gives all rows and receipts of a publication one time', async () => {
+      const { target, maker } = bench;
+      await target.publish(publicationOf('r1', await maker.many(promotions, FIRST, 3, 10)));
+      const times = `SELECT loaded_at FROM warehouse.fact_promotion_day UNION SELECT loaded_at FROM etl.receipt`;
+      expect(await rowsOf(target, times)).toHaveLength(1);
+    });
+
+    test('loads more slices than one statement reads files', async () => {
+      const { target, maker } = bench;
+      const one = await maker.make(orders, FIRST, []);
+      const slices: LoadSlice[] = [one, ...(await maker.many(orders, SECOND, 405, 2))];
+      expect(await target.publish(publicationOf('r1', slices))).toMatchObject({ slices: 406, rows: 810 });
+      expect((await target.digests('orders')).size).toBe(406);
+    });
+
+    test('shows readers the old or the new, never half of it', async () => {
+      const { target, maker, warehouse } = bench;
+      const versions = [await maker.many(orders, FIRST, 5, 200, 1), await maker.many(orders, FIRST, 5, 400, 2)];
+      await target.publish(publicationOf('r1', versions[0]!));
+      const reader = warehouse.open();
+      const seen = new Set<string>();
+      const look = async () =>
+        seen.add(JSON.stringify(await rowsOf(reader, 'SELECT count(*), count(DISTINCT fetch_id), count(DISTINCT loaded_at) FROM warehouse.fact_order_item')));
+      for (let round = 2; round <= 5; round++) {
+        const publishing = target.publish(publicationOf(`r${round}`, versions[(round + 1) % 2]!));
+        let done = false;
+        const watched = publishing.finally(() => {
+          done = true;
+        });
+        while (!done) await look();
+        await watched;
+      }
+      await look();
+      expect([...seen].sort()).toEqual(['[["1000","1","1"]]', '[["2000","1","1"]]']);
+    });
+  });
+}

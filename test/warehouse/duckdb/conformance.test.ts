@@ -1,0 +1,4 @@
+import { conformance } from '../conformance.ts';
+import { duckdbWarehouse } from './warehouse.ts';
+
+conformance(duckdbWarehouse);

@@ -1,0 +1,56 @@
+/** A fresh DuckDB warehouse for the conformance suite. */
+import { mkdtemp, readdir, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { systemClock } from '../../../src/core/clock.ts';
+import { tryLock } from '../../../src/disk/lock.ts';
+import { Engine } from '../../../src/engine/duckdb.ts';
+import { openDuckdbTarget } from '../../../src/warehouse/duckdb/target.ts';
+import type { Target } from '../../../src/warehouse/target.ts';
+import { pipelines, removeFolder, type Warehouse } from '../bench.ts';
+
+export interface DuckdbWarehouse extends Warehouse {
+  readonly home: string;
+  readonly file: string;
+  readonly workDir: string;
+}
+
+export async function duckdbWarehouse(): Promise<DuckdbWarehouse> {
+  const home = await mkdtemp(path.join(tmpdir(), 'partner-etl-duckdb-'));
+  const file = path.join(home, 'warehouse.duckdb');
+  const workDir = path.join(home, 'work');
+  const targets: Target[] = [];
+  return {
+    engine: 'duckdb',
+    home,
+    file,
+    workDir,
+    open(clock = systemClock) {
+      const target = openDuckdbTarget({ file, workDir, clock, pipelines });
+      targets.push(target);
+      return target;
+    },
+    async execute(sql) {
+      const engine = await Engine.open({ file, tempDir: path.join(home, 'spill') });
+      try {
+        await engine.run(sql);
+      } finally {
+        engine.close();
+      }
+    },
+    async fingerprint() {
+      const names = (await readdir(home)).filter((name) => name.startsWith('warehouse'));
+      const stats = await Promise.all(names.map((name) => stat(path.join(home, name), { bigint: true })));
+      return stats.map(({ ino, size, mtimeNs }, i) => `${names[i]} ${ino} ${size} ${mtimeNs}`).join('\n');
+    },
+    async occupy() {
+      const lock = await tryLock(path.join(home, 'locks', 'publish-warehouse.duckdb'), 'a test', systemClock);
+      if (!lock) throw new Error('the lock is taken');
+      return () => lock.release();
+    },
+    async remove() {
+      await Promise.all(targets.map((target) => target.close()));
+      await removeFolder(home);
+    },
+  };
+}

@@ -1,0 +1,4 @@
+import { conformance } from '../conformance.ts';
+import { postgresWarehouse } from './warehouse.ts';
+
+conformance(postgresWarehouse);

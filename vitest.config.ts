@@ -1,0 +1,27 @@
+import { defineConfig } from 'vitest/config';
+
+// DuckDB's queries occupy threads of libuv's pool; with the four of the default, file system calls starve behind them.
+// The workers are forked from this process and take the size from its environment.
+process.env.UV_THREADPOOL_SIZE ??= '8';
+
+const needsPostgres = ['test/**/*.postgres.test.ts'];
+
+export default defineConfig({
+  test: {
+    pool: 'forks',
+    maxWorkers: 2,
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+    teardownTimeout: 10_000,
+    projects: [
+      {
+        extends: true,
+        test: { name: 'plain', include: ['test/**/*.test.ts'], exclude: needsPostgres },
+      },
+      {
+        extends: true,
+        test: { name: 'postgres', include: needsPostgres, globalSetup: 'test/support/postgres.ts' },
+      },
+    ],
+  },
+});
