@@ -5,6 +5,9 @@ import { looksSecret, type Problem, showValue } from './problems.ts';
 import { type Settings, settingsSchema } from './schema.ts';
 import type { SettingsFile } from './settings-file.ts';
 
+/** By file, then by line: `local.yaml:9` before `local.yaml:10`. */
+const collate = new Intl.Collator('en', { numeric: true });
+
 type Data = Readonly<Record<string, unknown>>;
 
 export interface Checked {
@@ -22,10 +25,8 @@ export function overlay(base: SettingsFile, over: SettingsFile | null, secrets: 
   const merged = over === null ? base.data : merge(base.data, over.data);
   const result = settingsSchema.safeParse(merged);
   if (result.success) return { settings: result.data, problems: [] };
-  return {
-    settings: null,
-    problems: result.error.issues.flatMap((issue) => tell(issue, merged, files, base, secrets)),
-  };
+  const problems = result.error.issues.flatMap((issue) => tell(issue, merged, files, base, secrets));
+  return { settings: null, problems: problems.toSorted((a, b) => collate.compare(a.where, b.where)) };
 }
 
 /** Sections are merged; a section left empty changes nothing; everything else is replaced. */

@@ -33,7 +33,7 @@ export function showValue(value: unknown, secrets: readonly string[]): string | 
 export function refuse(problems: readonly Problem[]): EtlError {
   const lines = problems.map(({ where, key, value, accepted }) => {
     const subject = [key, value].filter((part) => part !== undefined).join(' = ');
-    return subject === '' ? `${where}  ${accepted}` : `${where}  ${subject}: ${accepted}`;
+    return [where, subject, accepted].filter((part) => part !== '').join(': ');
   });
   const message = lines.length === 1 ? lines[0]! : [`${lines.length} settings are wrong`, ...lines].join('\n');
   return new EtlError('usage', 'bad_setting', message, {

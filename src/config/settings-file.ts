@@ -68,7 +68,7 @@ function decode(bytes: Uint8Array, name: string, file: string): string {
   }
 }
 
-export function parseSettings(text: string, name: string): SettingsFile {
+function parseSettings(text: string, name: string): SettingsFile {
   const lineCounter = new LineCounter();
   const document = parseDocument(text, { lineCounter, prettyErrors: false });
   const problems: Problem[] = document.errors.map((error) => {

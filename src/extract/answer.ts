@@ -36,15 +36,24 @@ function expected(kind: string): Expect {
   return ['money', 'percentage', 'ratio', 'count'].includes(kind) ? 'number' : 'text';
 }
 
-/** Takes a body in. Errors: `retry/…` when it came damaged, `failed/…` when it is no report; nothing stays in the vault then. */
+/** What receive needs of the service's answer. */
+export interface Incoming {
+  readonly fetchId: string;
+  readonly contentEncoding: string | null;
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
+/**
+ * Takes a body in. Errors: `retry/…` when it came damaged or is a page of somebody else's, `failed/…` when it is no report;
+ * what is no report is set aside in the vault, and the hint names the file.
+ */
 export async function receive(
-  body: AsyncIterable<Uint8Array>,
-  encoding: string | null,
+  { fetchId, contentEncoding, body }: Incoming,
   pipeline: Pipeline,
   vault: Vault,
   folder: string,
 ): Promise<Received> {
-  const isGzip = isGzipEncoding(encoding);
+  const isGzip = isGzipEncoding(contentEncoding);
   const stored = await vault.receive(pipeline.name, path.join(folder, 'body'));
   const hash = createHash('sha256');
   let bytesDecoded = 0;
@@ -66,10 +75,30 @@ export async function receive(
     const sha256 = hash.digest('hex');
     return { ...answer, sha256, bytesDecoded, vaultPath: await stored.keep(sha256, isGzip) };
   } catch (error) {
-    await stored.discard().catch(() => undefined); // the first error is the one to tell
-    throw error;
+    if (!(error instanceof EtlError) || !ANSWER_FAULTS.has(error.code)) {
+      await stored.discard().catch(() => undefined); // the first error is the one to tell
+      throw error;
+    }
+    const file = await stored.refuse(fetchId, isGzip);
+    // An error page of a proxy passes; a report of another shape does not.
+    throw new EtlError(error.code === 'not_json' ? 'retry' : error.kind, error.code, error.message, {
+      cause: error.cause,
+      concern: { ...error.concern, file },
+      hint: `what was received lies in ${file}`,
+    });
   }
 }
+
+/** The splitter's words for an answer that is no report. */
+const ANSWER_FAULTS: ReadonlySet<string> = new Set([
+  'not_json',
+  'not_an_object',
+  'no_items',
+  'second_items',
+  'malformed',
+  'after_end',
+  'answer_too_large',
+]);
 
 /** Splits decoded bytes into the files of `folder`; also the way in of a replay. */
 export async function splitAnswer(

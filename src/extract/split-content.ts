@@ -120,7 +120,7 @@ export class Content {
     else if (within === ITEM) isNew = this.fieldKey(rawEnd, from, to, hash);
     else isNew = this.keys.add(out.bytes, from, to, hash);
     if (!isNew) {
-      this.giveUp('duplicate_key', `key \`${printable(out.bytes, from, to)}\` for the second time`);
+      this.giveUp('duplicate_key', `key \`${printable(out.bytes, from, to)}\` for the second time`, this.input.at - 1);
     } else if (this.sink === NOWHERE) {
       out.at = tokenAt;
     } else {
@@ -151,7 +151,7 @@ export class Content {
       this.member = this.members.find(bytes, from, to, hash);
       return this.keys.add(bytes, from, to, hash);
     }
-    if (this.itemsSeen) this.input.refuse('second_items', 'has a second member "items"');
+    if (this.itemsSeen) this.input.refuse('second_items', 'has a second member "items"', this.input.at - 1);
     this.itemsSeen = true;
     this.member = null;
     this.input.allow(Number.POSITIVE_INFINITY);
@@ -294,17 +294,18 @@ export class Content {
   /** What is in hand has not ended where it had to. */
   overAllowance(): void {
     const { itemBytes } = this.limits;
-    if (!this.inItem) this.input.refuse('malformed', `has more than ${itemBytes} bytes of members beside "items"`);
-    this.giveUp('item_too_large', `more than ${itemBytes} bytes`);
+    const at = this.input.at - 1;
+    if (!this.inItem) this.input.refuse('malformed', `has more than ${itemBytes} bytes of members beside "items"`, at);
+    this.giveUp('item_too_large', `more than ${itemBytes} bytes`, at);
     this.text.giveUp();
   }
 
-  /** Sets the item in hand aside for its first fault; outside items, where nothing can be set aside, refuses the answer. */
-  private giveUp(reason: RejectReason, found: string): void {
+  /** Sets the item in hand aside for its first fault, which the byte at `at` shows; outside items, where nothing can be set aside, refuses the answer. */
+  private giveUp(reason: RejectReason, found: string, at = this.input.at): void {
     const { input, item } = this;
-    if (!this.inItem) input.refuse('malformed', `has a member that is no sound JSON: ${reason}, ${found}`);
+    if (!this.inItem) input.refuse('malformed', `has a member that is no sound JSON: ${reason}, ${found}`, at);
     const field = item.field === '' ? '' : ` in or behind field \`${item.field}\``;
-    this.fault = { reason, detail: `${found}${field} (byte ${input.offset()})` };
+    this.fault = { reason, detail: `${found}${field} (byte ${input.base + at})` };
     this.sink = SKIP;
     this.lines.drop();
     this.keys.closeTo(1);

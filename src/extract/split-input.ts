@@ -78,12 +78,12 @@ export class Input {
     return this.base + this.at;
   }
 
-  /** Refuses the whole answer at the byte that `at` stands on. */
-  refuse(code: RefusalCode, what: string): never {
-    const excerpt = this.before(Math.min(this.at + 1, this.chunk.length));
+  /** Refuses the whole answer for the byte of the chunk that stands at `at`. */
+  refuse(code: RefusalCode, what: string, at = this.at): never {
+    const excerpt = this.before(Math.min(at + 1, this.chunk.length));
     const near = excerpt.length === 0 ? '' : `, after \`${printable(excerpt, 0, excerpt.length)}\``;
     const kind: ErrorKind = code === 'cut' ? 'retry' : 'failed';
-    throw new EtlError(kind, code, `the answer ${what} (byte ${this.offset()}${near})`, { hint: HINTS[code] });
+    throw new EtlError(kind, code, `the answer ${what} (byte ${this.base + at}${near})`, { hint: HINTS[code] });
   }
 
   /** The last bytes of the answer before position `to` of the chunk. */

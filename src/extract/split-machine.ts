@@ -59,7 +59,7 @@ export class Machine {
     content.lines.out.reserve(content.roomBytes());
     while (input.at < to) {
       this.run();
-      if (input.offset() === input.allowedTo) content.overAllowance();
+      if (input.offset() >= input.allowedTo) content.overAllowance();
     }
   }
 

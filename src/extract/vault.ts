@@ -3,6 +3,7 @@
  *
  *   vault/<pipeline>/answers/<ab>/<sha256>.json[.gz]     the body; `.gz` when it came with Content-Encoding gzip
  *   vault/<pipeline>/fetches/<yyyy-mm>/<fetch_id>.json   the sidecar: the fetch record, also of a request that failed
+ *   vault/<pipeline>/refused/<fetch_id>.json[.gz]        a body that is no report, as far as it was read, for a person to look at
  *
  * The name is the sha256 of the decoded body, so an answer that did not change is stored once, however it was compressed.
  */
@@ -37,7 +38,8 @@ export class Vault {
       await moveIntoPlace(scratch, forms[0]!);
       return path.relative(this.home, forms[0]!);
     };
-    return new VaultBody(await open(scratch, 'w'), scratch, place);
+    const refuse = (name: string) => path.join(this.root, pipeline, 'refused', name);
+    return new VaultBody(await open(scratch, 'w'), scratch, place, refuse);
   }
 
   /** Writes the sidecar of a fetch. */
@@ -78,18 +80,25 @@ export class Vault {
   }
 }
 
-/** A body on its way into the vault. Ends with `keep` or `discard`. */
+/** A body on its way into the vault. Ends with `keep`, `refuse` or `discard`. */
 export class VaultBody {
   private readonly handle: FileHandle;
   private readonly scratch: string;
   private readonly place: (sha256: string, isGzip: boolean) => Promise<string>;
+  private readonly refused: (name: string) => string;
   private waiting: Uint8Array[] = [];
   private waitingBytes = 0;
 
-  constructor(handle: FileHandle, scratch: string, place: (sha256: string, isGzip: boolean) => Promise<string>) {
+  constructor(
+    handle: FileHandle,
+    scratch: string,
+    place: (sha256: string, isGzip: boolean) => Promise<string>,
+    refused: (name: string) => string,
+  ) {
     this.handle = handle;
     this.scratch = scratch;
     this.place = place;
+    this.refused = refused;
   }
 
   /** Small chunks are gathered: one write a megabyte costs a tenth of one write a chunk. */
@@ -106,6 +115,15 @@ export class VaultBody {
     const kept = await this.place(sha256, isGzip);
     await rm(this.scratch, { force: true });
     return kept;
+  }
+
+  /** Sets the body aside for a person to look at; returns the file's path. */
+  async refuse(fetchId: string, isGzip: boolean): Promise<string> {
+    await this.flush();
+    await this.handle.close();
+    const file = this.refused(`${fetchId}.json${isGzip ? '.gz' : ''}`);
+    await moveIntoPlace(this.scratch, file);
+    return file;
   }
 
   async discard(): Promise<void> {

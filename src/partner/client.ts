@@ -34,6 +34,8 @@ import { type Exchange, Wire } from './wire.ts';
 const LONGEST_RESET_MS = 60_000;
 /** Of a content type in a record. */
 const CONTENT_TYPE_CHARACTERS = 200;
+/** A token lasts five minutes, so these are the last half hour's. */
+const REMEMBERED_TOKENS = 6;
 
 export type { Answer, Call, Consumed } from './call.ts';
 
@@ -76,6 +78,8 @@ interface Fetched<T> {
 export class PartnerClient {
   private readonly options: PartnerClientOptions;
   private readonly wire: Wire;
+  /** The last tokens that were used, the newest first: an answer may echo an older one than its request had. */
+  private usedTokens: readonly string[] = [];
 
   constructor(options: PartnerClientOptions) {
     this.options = options;
@@ -143,6 +147,7 @@ export class PartnerClient {
     let exchange: Exchange | null = null;
     try {
       const token = await this.options.token.get(signal);
+      this.usedTokens = [...new Set([token.value, ...this.usedTokens])].slice(0, REMEMBERED_TOKENS);
       const fetchId = newId('f', clock);
       const startedMs = clock.now();
       let consumed: Consumed<T> | null = null;
@@ -157,10 +162,10 @@ export class PartnerClient {
           onSent: turn.sent,
         });
         await this.heedLimits(call, exchange);
-        consumed = await this.consumed(trip, exchange, fetchId, token);
+        consumed = await this.consumed(trip, exchange, fetchId);
       } catch (thrown) {
         const raised = signal.aborted ? abortError(signal.reason) : sortedThrown(thrown);
-        error = withoutSecrets(raised, this.secrets(token.value)).about({ requestId: fetchId, ...trip.concern });
+        error = withoutSecrets(raised, this.secrets()).about({ requestId: fetchId, ...trip.concern });
       }
       const record = this.record(trip, { fetchId, startedMs, exchange, consumed, error });
       this.tell(trip, record);
@@ -172,11 +177,11 @@ export class PartnerClient {
   }
 
   /** The answer in the caller's hands, or the error that it is. */
-  private async consumed<T>(trip: Trip<T>, exchange: Exchange, fetchId: string, token: Token): Promise<Consumed<T>> {
+  private async consumed<T>(trip: Trip<T>, exchange: Exchange, fetchId: string): Promise<Consumed<T>> {
     const { status } = exchange;
     if (status < 200 || status >= 300) {
       const what = `${trip.call.method} ${trip.url.pathname}`;
-      throw await answerError(exchange, what, this.secrets(token.value), this.options.clock.now());
+      throw await answerError(exchange, what, this.secrets(), this.options.clock.now());
     }
     try {
       const consumed = await trip.call.consume({
@@ -282,9 +287,9 @@ export class PartnerClient {
     else log.warn(`fetch failed: ${record.error_message}`, { ...fields, code });
   }
 
-  private secrets(...more: string[]): string[] {
+  private secrets(): string[] {
     const { clientId, clientSecret } = this.options.settings.credentials;
-    return [clientSecret, Buffer.from(`${clientId}:${clientSecret}`).toString('base64'), ...more];
+    return [clientSecret, Buffer.from(`${clientId}:${clientSecret}`).toString('base64'), ...this.usedTokens];
   }
 }
 

@@ -9,6 +9,7 @@
  * queue may go, and is woken when something changes. Invariants: a waiter is in the queue, or has its turn, or was rejected;
  * `running` is the number of turns that are not done; a call without a known time of sending fills its place in the budget.
  */
+import { once } from 'node:events';
 import type { Clock } from '../core/clock.ts';
 import { isoTime } from '../core/clock.ts';
 import { assert } from '../core/errors.ts';
@@ -220,7 +221,8 @@ class Lane {
     if (this.changes !== seen) return;
     const woken = new AbortController();
     this.wake = () => woken.abort();
-    await this.clock.sleep(Math.min(waitMs, LONGEST_HOLD_MS), woken.signal).catch(() => undefined);
+    if (waitMs === Number.POSITIVE_INFINITY) await once(woken.signal, 'abort');
+    else await this.clock.sleep(Math.min(waitMs, LONGEST_HOLD_MS), woken.signal).catch(() => undefined);
     this.wake = () => undefined;
   }
 

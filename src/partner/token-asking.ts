@@ -79,8 +79,7 @@ type Tried = { readonly token: Token } | { readonly error: EtlError; readonly is
 async function tryOnce(options: AskingOptions, signal: AbortSignal): Promise<Tried> {
   const { settings, circuitFile, clock, log } = options;
   const before = await readCircuit(circuitFile, settings.credentials, clock.now(), log);
-  const asked = admitRequest(before, settings.token, clock.now(), circuitFile);
-  await writeCircuit(circuitFile, asked);
+  const asked = await admitted(before, options);
   const isTrial = before.refusal !== null;
   /** The request is counted; what was known of refusals is as before it. */
   const undecided: Circuit = { ...asked, refusal: before.refusal };
@@ -103,6 +102,18 @@ async function tryOnce(options: AskingOptions, signal: AbortSignal): Promise<Tri
   const { requestsMs } = asked;
   log.info('new access token', { expires_at: isoTime(answer.expiresAtMs), requests_in_the_hour: requestsMs.length });
   return { token: answer };
+}
+
+/** Counts the request, on disk, before it is sent. */
+async function admitted(before: Circuit, { settings, circuitFile, clock }: AskingOptions): Promise<Circuit> {
+  let circuit = before;
+  try {
+    circuit = admitRequest(before, settings.token, clock.now(), circuitFile);
+    return circuit;
+  } finally {
+    // Also when it is not admitted: instants that were ahead of the clock have been brought back, and must stay so.
+    await writeCircuit(circuitFile, circuit);
+  }
 }
 
 /** Waits as long as the service asked for, be it in this process or in another one before. */

@@ -52,13 +52,20 @@ export async function readCircuit(file: string, credentials: Credentials, nowMs:
   if (text !== null && circuit === null) log.warn(`${file} is damaged and is begun afresh`, { file });
   if (circuit === null)
     return { version: 1, print: printOf(credentials), refusal: null, requestsMs: [], pausedUntilMs: 0 };
-  // Instants that a clock set back since has put into the far future are brought back to what they can be.
-  const requestsMs = circuit.requestsMs.map((ms) => Math.min(ms, nowMs)).filter((ms) => nowMs - ms < HOUR_MS);
-  const pausedUntilMs = Math.min(circuit.pausedUntilMs, nowMs + LONGEST_PAUSE_MS);
-  const now = { ...circuit, requestsMs, pausedUntilMs };
-  if (isPrintOf(circuit.print, credentials)) return now;
-  const refusal = circuit.refusal?.code === 'address_banned' ? circuit.refusal : null;
-  return { ...now, print: printOf(credentials), refusal };
+  const known = { ...circuit, ...notAhead(circuit, nowMs) };
+  if (isPrintOf(known.print, credentials)) return known;
+  const refusal = known.refusal?.code === 'address_banned' ? known.refusal : null;
+  return { ...known, print: printOf(credentials), refusal };
+}
+
+/** What a clock that was set back since has put into the future counts as just now, or it would stand for as long. */
+function notAhead({ requestsMs, pausedUntilMs, refusal }: Circuit, nowMs: number): Partial<Circuit> {
+  const isAhead = refusal !== null && refusal.atMs > nowMs;
+  return {
+    requestsMs: requestsMs.map((ms) => Math.min(ms, nowMs)).filter((ms) => nowMs - ms < HOUR_MS),
+    pausedUntilMs: Math.min(pausedUntilMs, nowMs + LONGEST_PAUSE_MS),
+    refusal: isAhead ? { ...refusal, atMs: nowMs, notBeforeMs: nowMs + refusal.notBeforeMs - refusal.atMs } : refusal,
+  };
 }
 
 export async function writeCircuit(file: string, circuit: Circuit): Promise<void> {

@@ -189,7 +189,7 @@ function sortedError(error: unknown): unknown {
   if (error instanceof EtlError || !(error instanceof Error)) return error;
   const code = (error as NodeJS.ErrnoException).code ?? error.name;
   const cause = plainCause(error);
-  if (code.startsWith('HPE_'))
+  if (error.name === 'HTTPParserError')
     return new EtlError('retry', 'bad_answer', `what came back is no HTTP answer: ${code}`, { cause });
   if (/^UND_ERR_(?:INVALID_ARG|DESTROYED|CLOSED|HEADERS_OVERFLOW|NOT_SUPPORTED)$/.test(code))
     return new EtlError('failed', 'request_impossible', `the request could not be made: ${code}`, { cause });

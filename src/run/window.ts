@@ -50,7 +50,7 @@ export async function takeIn(
     pipeline,
     range,
     async (answer) => {
-      const received = await receive(answer.body, answer.contentEncoding, pipeline, context.vault, folder);
+      const received = await receive(answer, pipeline, context.vault, folder);
       const { sha256, vaultPath, bytesDecoded } = received;
       return { value: received, sha256, vaultPath, bytesDecoded, items: received.split.items };
     },

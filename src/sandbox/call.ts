@@ -1,10 +1,11 @@
 /** What a call asks and what is answered: handlers are functions from one to the other and never see a socket. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Area, Endpoint } from './endpoints.ts';
+import { type Json, jsonText } from './json-text.ts';
 
 export interface Call {
   readonly endpoint: Endpoint;
-  /** Named parts of the path, decoded. */
+  /** Named parts of the path, as they stand in it. */
   readonly parameters: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
@@ -22,10 +23,11 @@ export interface Answer {
   readonly body: string | Iterable<Buffer> | undefined;
 }
 
-export interface Violation {
+/** A type, not an interface, so that it is JSON by its shape. */
+export type Violation = {
   readonly name: string;
   readonly reason: string;
-}
+};
 
 export type Handler = (call: Call) => Answer | Promise<Answer>;
 
@@ -33,8 +35,8 @@ export const JSON_TYPE = 'application/json';
 const PROBLEM_TYPE = 'https://api.bol.com/problems';
 const NEWEST_RETAILER_VERSION = 10;
 
-export function json(status: number, value: unknown, contentType = JSON_TYPE): Answer {
-  return { status, headers: { 'content-type': contentType }, body: JSON.stringify(value) };
+export function json(status: number, value: Json, contentType = JSON_TYPE): Answer {
+  return { status, headers: { 'content-type': contentType }, body: jsonText(value) };
 }
 
 /** The version that an Accept header asks of the retailer API; undefined when it asks for something else. */
@@ -76,7 +78,7 @@ export function problem(
     detail,
     host: 'Instance-001',
     instance: call.address,
-    ...(violations === undefined ? {} : { violations }),
+    violations,
   };
   return json(status, body, problemType(area, call.headers.accept));
 }
@@ -93,13 +95,4 @@ export function badRequest(call: Call, violations: readonly Violation[]): Answer
 
 export function notFound(call: Call, detail = 'Not Found'): Answer {
   return problem(call, 404, 'Not Found', detail);
-}
-
-/** The body as JSON, or undefined when it is none. Bodies hold questions, whose numbers are read again from the text where they are money. */
-export function bodyOf(call: Call): unknown {
-  try {
-    return JSON.parse(call.body);
-  } catch {
-    return undefined;
-  }
 }

@@ -7,6 +7,7 @@ import type { FieldValue } from './edits.ts';
 import { isReport, REPORT_NAMES } from './endpoints.ts';
 import { type ItemPlace, orderIdOf, placeOf, type Restatement } from './items.ts';
 import { DayItems } from './orders.ts';
+import type { OrderedEnd, Processes } from './processes.ts';
 import type { World } from './world.ts';
 
 interface ItemName {
@@ -40,7 +41,9 @@ export type Change =
   | ({ readonly kind: 'vanish-item' } & ItemName)
   | ({ readonly kind: 'restate-item'; readonly values: RestatedValues } & ItemName)
   /** Every row of the report has this field from now on. */
-  | { readonly kind: 'add-field'; readonly report: ReportName; readonly field: string; readonly value: FieldValue };
+  | { readonly kind: 'add-field'; readonly report: ReportName; readonly field: string; readonly value: FieldValue }
+  /** The next process that is started ends so, whatever it is about. */
+  | ({ readonly kind: 'next-process' } & OrderedEnd);
 
 function refused(change: Change, why: string, hint: string): EtlError {
   return new EtlError('usage', 'bad_change', `change "${change.kind}": ${why}`, { hint });
@@ -101,8 +104,14 @@ function limitDay(world: World, change: Change, report: ChangedReport, day: Day,
   if (report === 'all' && rows === 0) world.edits.limitRows('promotions', number, 0);
 }
 
+/** What changes can be made in. */
+export interface Changeable {
+  readonly world: World;
+  readonly processes: Processes;
+}
+
 /** Changes the world; refuses (usage) what cannot be. `now` says which items exist. */
-export function applyChange(world: World, change: Change, now: number): void {
+export function applyChange({ world, processes }: Changeable, change: Change, now: number): void {
   const { edits } = world;
   switch (change.kind) {
     case 'empty-day':
@@ -123,6 +132,11 @@ export function applyChange(world: World, change: Change, now: number): void {
     case 'add-field':
       if (!isReport(change.report)) throw refused(change, `"${change.report}" is no report`, 'name a report');
       edits.addField(change.report, change.field, change.value);
+      break;
+    case 'next-process':
+      if (change.status !== 'FAILURE' && change.status !== 'TIMEOUT')
+        throw refused(change, `"${change.status}" cannot be ordered`, 'FAILURE or TIMEOUT');
+      processes.order(change);
       break;
     default:
       throw new EtlError('usage', 'bad_change', `"${(change as Change).kind}" is no kind of change`);

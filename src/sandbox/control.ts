@@ -10,7 +10,9 @@ import { type Answer, json } from './call.ts';
 import type { Change } from './changes.ts';
 import { isReport, REPORT_NAMES } from './endpoints.ts';
 import type { Fault } from './faults.ts';
+import type { Json } from './json-text.ts';
 import { PIECE_BYTES } from './pieces.ts';
+import type { PushMessage } from './pushes.ts';
 import type { TruthRow } from './rows.ts';
 import { send } from './send.ts';
 import { readBody } from './server.ts';
@@ -33,6 +35,8 @@ export interface Controls {
    * decimal text, counts and ratios as numbers; fields that are left out of the answer are left out here too.
    */
   truth(report: ReportName, from: Day, to: Day): Iterable<TruthRow>;
+  /** Push messages that were sent until now, oldest first. */
+  pushes(): readonly PushMessage[];
 }
 
 const DONE: Answer = { status: 204, headers: {}, body: undefined };
@@ -86,6 +90,14 @@ function parsed(body: string): object {
   throw usage('the body is no JSON object', 'send an object, or a list of them');
 }
 
+function statsJson({ calls, tokenRequests, statuses }: SandboxStats): Json {
+  return { calls, tokenRequests, statuses };
+}
+
+function pushJson({ subscriptionId, url, headers, body }: PushMessage): Json {
+  return { subscriptionId, url, headers, body };
+}
+
 function controlAnswer(sandbox: Controls, action: string, query: URLSearchParams, body: string): Answer {
   switch (action) {
     case 'POST faults':
@@ -98,10 +110,12 @@ function controlAnswer(sandbox: Controls, action: string, query: URLSearchParams
     case 'POST clock':
       return setClock(sandbox, parsed(body));
     case 'GET stats':
-      return json(200, sandbox.stats);
+      return json(200, statsJson(sandbox.stats));
     case 'DELETE stats':
       sandbox.stats.reset();
       return DONE;
+    case 'GET pushes':
+      return json(200, sandbox.pushes().map(pushJson));
     case 'GET truth':
       return truthAnswer(sandbox, query);
     default:

@@ -111,7 +111,8 @@ function withoutMember(text: string, field: string): string {
 
 function exponent(value: string): string {
   const [whole, decimals = ''] = value.split('.');
-  return `${whole}${decimals}e${decimals === '' ? '0' : `-${decimals.length}`}`;
+  const digits = `${whole}${decimals}`.replace(/^0+(?=\d)/, '');
+  return `${digits}e${decimals === '' ? '0' : `-${decimals.length}`}`;
 }
 
 /** Digits from the seventh place on that leave the first six as they are, also when rounded half up. */

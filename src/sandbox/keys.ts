@@ -1,4 +1,7 @@
-/** RSA keys of the sandbox. Making one takes a tenth of a second, so a process makes each only once. */
+/**
+ * The RSA key of the sandbox: it signs tokens and push messages. Making one takes a tenth of a second, so a process makes
+ * only one, whatever number of sandboxes it starts.
+ */
 import { generateKeyPair, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 
@@ -7,12 +10,9 @@ export interface RsaKey {
   readonly publicKey: KeyObject;
 }
 
-const made = new Map<string, Promise<RsaKey>>();
+let made: Promise<RsaKey> | undefined;
 
-export function rsaKey(purpose: 'token' | 'push'): Promise<RsaKey> {
-  const known = made.get(purpose);
-  if (known !== undefined) return known;
-  const key = promisify(generateKeyPair)('rsa', { modulusLength: 2048 });
-  made.set(purpose, key);
-  return key;
+export function rsaKey(): Promise<RsaKey> {
+  made ??= promisify(generateKeyPair)('rsa', { modulusLength: 2048 });
+  return made;
 }

@@ -6,6 +6,7 @@ import type { ReportName } from '../core/pipeline.ts';
 import { centsText } from './amounts.ts';
 import type { FieldValue } from './edits.ts';
 import { orderIdOf, orderItemIdOf } from './items.ts';
+import { Decimal, jsonText } from './json-text.ts';
 import type { DayItems } from './orders.ts';
 import { asBytes } from './pieces.ts';
 import type { Placement } from './placements.ts';
@@ -14,26 +15,17 @@ import type { World } from './world.ts';
 /** Money and percentages are decimal text that is written as a JSON number; `undefined` is a field left out. */
 export type Cell = readonly [field: string, value: FieldValue | Decimal | undefined];
 
-/** An exact decimal: its text, and nothing else. */
-export interface Decimal {
-  readonly decimal: string;
-}
-
 export type Row = readonly Cell[];
 export type TruthRow = Record<string, FieldValue>;
 
 export function money(cents: number): Decimal {
-  return { decimal: centsText(cents) };
-}
-
-function valueText(value: FieldValue | Decimal): string {
-  return typeof value === 'object' ? value.decimal : asBytes(JSON.stringify(value));
+  return new Decimal(centsText(cents));
 }
 
 /** `"field":value,` for every cell that has a value. */
 export function cellsText(row: Row): string {
   let text = '';
-  for (const [field, value] of row) if (value !== undefined) text += `"${field}":${valueText(value)},`;
+  for (const [field, value] of row) if (value !== undefined) text += `"${field}":${asBytes(jsonText(value))},`;
   return text;
 }
 
@@ -44,7 +36,7 @@ export function rowText(row: Row): string {
 export function truthOf(row: Row): TruthRow {
   const truth: TruthRow = {};
   for (const [field, value] of row)
-    if (value !== undefined) truth[field] = typeof value === 'object' ? value.decimal : value;
+    if (value !== undefined) truth[field] = value instanceof Decimal ? value.text : value;
   return truth;
 }
 

@@ -120,6 +120,8 @@ export async function serveCall(service: Service, request: IncomingMessage, resp
     now: service.now(),
     address: `${url.origin}${url.pathname}`,
   };
+  // The sandbox's own time, so that the same world gives the same headers.
+  response.setHeader('date', new Date(call.now).toUTCString());
   service.statistics.countCall(name);
   const { answer, faults } = await verdictOf(service, call);
   if (answer === undefined) {

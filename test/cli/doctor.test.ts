@@ -60,26 +60,28 @@ describe('doctor', () => {
     const { code, report } = await diagnose(env);
     expect([code, report.healthy]).toEqual([0, true]);
     expect(stateOf(report, 'online')).toBe('skipped');
-    expect(JSON.stringify(sandbox.stats)).not.toContain('"token":1');
+    expect([sandbox.stats.tokenRequests, sandbox.stats.calls]).toEqual([0, {}]);
   });
 
   test('--online gets a token once, and uses the one on disk after that', async () => {
-    const { env } = await sandboxEnvironment();
+    const { env, sandbox } = await sandboxEnvironment();
     const { code, report, root } = await diagnose(env, ['--online']);
     expect([code, stateOf(report, 'online')]).toEqual([0, 'ok']);
     const again = await run(['doctor', '--online', '--json'], { env, cwd: root, packageRoot: root });
     const token = (JSON.parse(again.stdout.text) as Report).checks.find(({ check }) => check === 'token');
+    expect(sandbox.stats.tokenRequests).toBe(1);
     expect(token?.detail).toMatch(/^on disk, expires at .*, 1 of 30 requests in the last hour$/);
   });
 
   test('--online with wrong credentials is broken after one request, and stays so without another', async () => {
-    const { env } = await sandboxEnvironment();
+    const { env, sandbox } = await sandboxEnvironment();
     const wrong = { ...env, PARTNER_CLIENT_SECRET: 'not-the-secret' };
     const { code, report, root, stdout, stderr } = await diagnose(wrong, ['--online']);
     expect([code, stateOf(report, 'online')]).toEqual([1, 'broken']);
     expect(stdout.text + stderr.text).not.toContain('not-the-secret');
-    const again = await run(['doctor', '--json'], { env: wrong, cwd: root, packageRoot: root });
+    const again = await run(['doctor', '--online', '--json'], { env: wrong, cwd: root, packageRoot: root });
     const token = (JSON.parse(again.stdout.text) as Report).checks.find(({ check }) => check === 'token');
+    expect(sandbox.stats.tokenRequests).toBe(1);
     expect(token).toMatchObject({ state: 'broken', mend: expect.stringContaining('PARTNER_CLIENT_SECRET') });
   });
 

@@ -93,10 +93,10 @@ describe('exit codes', () => {
     const plain = await run(['doctor'], { env });
     expect(plain.code).toBe(EXIT.usage);
     expect(plain.stderr.lines).toEqual([
-      expect.stringContaining('partner-etl: environment  PARTNER_ETL_TODAY = "tomorrow"'),
+      expect.stringContaining('partner-etl: environment: PARTNER_ETL_TODAY = "tomorrow"'),
       expect.stringContaining('  mend: '),
     ]);
     const verbose = await run(['doctor', '--verbose'], { env });
-    expect(verbose.stderr.text).toContain('    at ');
+    expect(verbose.stderr.text).toContain('\n  at ');
   });
 });

@@ -14,7 +14,7 @@ async function whileRunning(words: readonly string[], meanwhile: (text: string) 
     fake.stdout.write = resolve;
   });
   const ended = runProgram(['sandbox', '--port', '0', '--orders-per-day', '50', ...words], fake.context);
-  await meanwhile(await printed);
+  await meanwhile(await Promise.race([printed, ended.then((code) => `ended with ${code}`)]));
   fake.interrupt.press('SIGINT');
   expect(fake.stderr.lines).toEqual(['closing the sandbox, press again to stop at once']);
   return ended;

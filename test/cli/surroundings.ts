@@ -27,7 +27,7 @@ export class TextWriter implements Writer {
   }
 }
 
-/** A clock that stands still until it is moved. */
+/** A clock that stands still until it is moved; who sleeps on it sleeps until told to stop. */
 export class HandClock implements Clock {
   ms = Date.parse('2026-03-01T08:00:00Z');
 
@@ -35,8 +35,11 @@ export class HandClock implements Clock {
     return this.ms;
   }
 
-  async sleep(ms: number): Promise<void> {
-    this.ms += ms;
+  sleep(_ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((_, reject) => {
+      signal?.throwIfAborted();
+      signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
+    });
   }
 }
 

@@ -141,15 +141,15 @@ describe('what is refused', () => {
   });
 
   test('everything that is wrong is told at once', async () => {
-    const error = await refusal('pipelines:\n  orders:\n    lagDays: x\n    winowDays: 3\nguards: no\n', {
+    const error = await refusal('guards: no\npipelines:\n  orders:\n    winowDays: 3\n    lagDays: x\n', {
       PARTNER_ETL_TODAY: 'yesterday',
     });
     expect(error.message.split('\n')).toEqual([
       '4 settings are wrong',
-      expect.stringContaining('config/local.yaml:3  pipelines.orders.lagDays = "x"'),
-      expect.stringContaining('config/local.yaml:4  pipelines.orders.winowDays'),
-      expect.stringContaining('config/local.yaml:5  guards = "no"'),
-      expect.stringContaining('environment  PARTNER_ETL_TODAY = "yesterday": a day as yyyy-mm-dd is accepted'),
+      expect.stringContaining('config/local.yaml:1: guards = "no"'),
+      expect.stringContaining('config/local.yaml:4: pipelines.orders.winowDays'),
+      expect.stringContaining('config/local.yaml:5: pipelines.orders.lagDays = "x"'),
+      expect.stringContaining('environment: PARTNER_ETL_TODAY = "yesterday": a day as yyyy-mm-dd is accepted'),
     ]);
   });
 });
@@ -176,6 +176,6 @@ describe('secrets in a settings file', () => {
 
   test('a key that speaks of a secret is told where secrets belong', async () => {
     const error = await refusal('service:\n  password: x\n');
-    expect(error.message).toContain('config/local.yaml:2  service.password: secrets and client ids never stand');
+    expect(error.message).toContain('config/local.yaml:2: service.password: secrets and client ids never stand');
   });
 });

@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 import { type Config, loadConfig } from '../../src/config.ts';
 import { EtlError } from '../../src/core/errors.ts';
 
-export const REPOSITORY = path.resolve(import.meta.dirname, '../..');
+const REPOSITORY = path.resolve(import.meta.dirname, '../..');
 
 /** A folder with config/default.yaml as shipped and, when given, a config/local.yaml; removed after the test. */
 export async function place(local?: string | Uint8Array): Promise<string> {

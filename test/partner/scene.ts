@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { inspect } from 'node:util';
 import { parseDay } from '../../src/core/days.ts';
-import { type EtlError, asEtlError } from '../../src/core/errors.ts';
+import { asEtlError, type EtlError } from '../../src/core/errors.ts';
 import { type HomePaths, homePaths } from '../../src/core/home.ts';
 import type { Log } from '../../src/core/log.ts';
 import type { FetchRecord } from '../../src/core/records.ts';
@@ -38,7 +38,9 @@ export class RecordingLog implements Log {
   }
 }
 
-type Overrides = { readonly [K in 'timeouts' | 'retry' | 'token' | 'credentials']?: Partial<PartnerSettings[K]> };
+type Overrides = { readonly [K in 'timeouts' | 'retry' | 'token' | 'credentials']?: Partial<PartnerSettings[K]> } & {
+  readonly baseUrl?: string;
+};
 
 /** A service, a home folder, a clock and a log, and everything of the partner stage over them. */
 export class Scene {
@@ -67,7 +69,7 @@ export class Scene {
   async close(): Promise<void> {
     await Promise.all(this.clients.map((client) => client.close()));
     await this.service.close();
-    await rm(this.home.root, { recursive: true, force: true });
+    await rm(this.home.root, { recursive: true, force: true, maxRetries: 5 });
   }
 
   settings(overrides: Overrides = {}): PartnerSettings {
@@ -79,7 +81,7 @@ export class Scene {
       budget: { calls: 1000, perSeconds: 1, concurrency: 8 },
     });
     return {
-      baseUrl: `${this.service.origin}/api`,
+      baseUrl: overrides.baseUrl ?? `${this.service.origin}/api`,
       authUrl: `${this.service.origin}/auth`,
       credentials: { clientId: CLIENT_ID, clientSecret: SECRET, ...overrides.credentials },
       reports: { promotions: report('promotion'), orders: report('order'), commissions: report('commission') },

@@ -9,6 +9,8 @@ export interface Seen {
   readonly headers: http.IncomingHttpHeaders;
   readonly body: string;
   readonly atMs: number;
+  /** Of the connection's other end: tells connections apart. */
+  readonly port: number | undefined;
 }
 
 export type Script = (response: http.ServerResponse, seen: Seen) => void | Promise<void>;
@@ -54,11 +56,9 @@ export class ScriptedService {
     });
   }
 
-  /** Connections that were opened so far. */
-  async connections(): Promise<number> {
-    return new Promise((resolve, reject) => {
-      this.server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
-    });
+  /** Cuts every connection there is. */
+  cutAll(): void {
+    this.server.closeAllConnections();
   }
 
   async close(): Promise<void> {
@@ -75,7 +75,8 @@ export class ScriptedService {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const { method = '', url = '', headers } = request;
-    const seen: Seen = { method, url, headers, body: Buffer.concat(chunks).toString(), atMs: this.now() };
+    const { remotePort: port } = request.socket;
+    const seen: Seen = { method, url, headers, body: Buffer.concat(chunks).toString(), atMs: this.now(), port };
     const isToken = url.startsWith(TOKEN_PATH);
     (isToken ? this.tokenRequests : this.calls).push(seen);
     for (const { tell } of this.arrivals.filter(({ count }) => this.total >= count)) tell();

@@ -7,8 +7,8 @@ interface Sleeper {
 }
 
 interface Watcher {
-  readonly matches: (ms: number) => boolean;
-  readonly tell: (ms: number) => void;
+  readonly isDone: () => boolean;
+  readonly tell: () => void;
 }
 
 /**
@@ -47,8 +47,8 @@ export class FakeClock implements Clock {
       this.slept.push(ms);
       this.sleepers.push(sleeper);
       signal?.addEventListener('abort', stop, { once: true });
-      for (const watcher of this.watchers.filter(({ matches }) => matches(ms))) watcher.tell(ms);
-      this.watchers = this.watchers.filter(({ matches }) => !matches(ms));
+      for (const watcher of this.watchers.filter(({ isDone }) => isDone())) watcher.tell();
+      this.watchers = this.watchers.filter(({ isDone }) => !isDone());
       if (ms <= this.passesUpToMs) setImmediate(() => this.passOne());
     });
   }
@@ -64,12 +64,12 @@ export class FakeClock implements Clock {
     return this.sleepers.map(({ ms }) => ms);
   }
 
-  /** Resolves when somebody sleeps for such a time, at once when somebody does already. */
-  asleep(matches: (ms: number) => boolean): Promise<number> {
-    const already = this.sleepers.find(({ ms }) => matches(ms));
-    if (already) return Promise.resolve(already.ms);
+  /** Resolves when somebody (or `count` of them at once) sleeps for such a time, at once when that is so already. */
+  asleep(matches: (ms: number) => boolean, count = 1): Promise<void> {
+    const isDone = () => this.sleepers.filter(({ ms }) => matches(ms)).length >= count;
+    if (isDone()) return Promise.resolve();
     return new Promise((tell) => {
-      this.watchers.push({ matches, tell });
+      this.watchers.push({ isDone, tell });
     });
   }
 

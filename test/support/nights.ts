@@ -141,7 +141,8 @@ function settingsOf(lookbackDays: number, windowDays: number) {
 }
 
 function collecting(lines: LogLine[]): Log {
-  const at = (level: string) => (message: string, fields?: Record<string, unknown>) => void lines.push({ level, message, fields });
+  const at = (level: string) => (message: string, fields?: Record<string, unknown>) =>
+    void lines.push({ level, message, fields });
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
@@ -186,5 +187,7 @@ function compare(name: string, held: readonly string[], told: readonly string[])
   const count = new Map<string, number>();
   for (const row of told) count.set(row, (count.get(row) ?? 0) + 1);
   for (const row of held) count.set(row, (count.get(row) ?? 0) - 1);
-  return [...count].flatMap(([row, n]) => (n === 0 ? [] : [`${name}: ${n > 0 ? 'missing' : 'too much'} ${row}`])).sort();
+  return [...count]
+    .flatMap(([row, n]) => (n === 0 ? [] : [`${name}: ${n > 0 ? 'missing' : 'too much'} ${row}`]))
+    .sort();
 }

@@ -148,7 +148,14 @@ export function publishing(newWarehouse: NewWarehouse): void {
       const reader = warehouse.open();
       const seen = new Set<string>();
       const look = async () =>
-        seen.add(JSON.stringify(await rowsOf(reader, 'SELECT count(*), count(DISTINCT fetch_id), count(DISTINCT loaded_at) FROM warehouse.fact_order_item')));
+        seen.add(
+          JSON.stringify(
+            await rowsOf(
+              reader,
+              'SELECT count(*), count(DISTINCT fetch_id), count(DISTINCT loaded_at) FROM warehouse.fact_order_item',
+            ),
+          ),
+        );
       for (let round = 2; round <= 5; round++) {
         const publishing = target.publish(publicationOf(`r${round}`, versions[(round + 1) % 2]!));
         let done = false;

@@ -36,7 +36,9 @@ export async function postgresWarehouse(): Promise<PostgresWarehouse> {
     }
   };
   const ask = (sql: string) =>
-    connected(async (client) => (await client.query({ text: sql, rowMode: 'array' })).rows.map(([value]) => String(value)));
+    connected(async (client) =>
+      (await client.query({ text: sql, rowMode: 'array' })).rows.map(([value]) => String(value)),
+    );
   return {
     engine: 'postgres',
     url: database.url,

@@ -1,0 +1,96 @@
+/**
+ * What the retailer API knows of an EAN: the products of the catalogue, and a long series of further EANs that fill the
+ * reductions file. Commission rates and reductions hang on the day.
+ */
+import { commissionOf } from './amounts.ts';
+import { checkDigit, isEan, PRODUCTS } from './catalogue.ts';
+import { below, hash2, hash3, pick } from './hash.ts';
+import type { World } from './world.ts';
+
+const SERIES_PREFIX = '872';
+/** Seller commission in hundredths of a percent. */
+const PERCENTAGES = [700, 1000, 1200, 1240, 1500, 1600];
+const FIXED_CENTS = [20, 85, 99, 100];
+/** Rates are looked at again twice a year; then one in ten rises by half a percent. */
+const RATE_DAYS = 182;
+const RATE_STEP = 50;
+
+/** A reduction comes round every CAMPAIGN_DAYS, begins within the first 20 of them and lasts 7 to 36 days. */
+const CAMPAIGN_DAYS = 60;
+
+export interface Entry {
+  readonly ean: string;
+  /** Everything about it hangs on this. */
+  readonly hash: number;
+}
+
+export interface Rate {
+  readonly fixedCents: number;
+  /** Hundredths of a percent. */
+  readonly percentage: number;
+}
+
+/** Amounts in cents, days as day numbers, both inclusive. */
+export interface Reduction {
+  readonly maximumCents: number;
+  readonly costCents: number;
+  readonly startDay: number;
+  readonly endDay: number;
+}
+
+function seriesEan(index: number): string {
+  const body = `${SERIES_PREFIX}${String(index).padStart(9, '0')}`;
+  return body + checkDigit(body);
+}
+
+function entryAt(world: World, index: number): Entry {
+  const ean = index < PRODUCTS ? world.catalogue.products[index]!.ean : seriesEan(index - PRODUCTS);
+  return { ean, hash: hash3(world.seed, 301, index) };
+}
+
+/** The entry of an EAN; undefined for one that the retailer does not know. */
+export function entryOf(world: World, seriesLength: number, ean: string): Entry | undefined {
+  const product = world.catalogue.byEan.get(ean);
+  if (product !== undefined) return entryAt(world, product.index);
+  if (!isEan(ean) || !ean.startsWith(SERIES_PREFIX)) return undefined;
+  const index = Number(ean.slice(3, 12));
+  return index < seriesLength ? entryAt(world, PRODUCTS + index) : undefined;
+}
+
+export function* entries(world: World, seriesLength: number): Generator<Entry> {
+  for (let index = 0; index < PRODUCTS + seriesLength; index++) yield entryAt(world, index);
+}
+
+export function rateOf({ hash }: Entry, day: number): Rate {
+  const period = Math.floor((day + below(hash, RATE_DAYS)) / RATE_DAYS);
+  const raised = below(hash2(hash, period), 10) === 0;
+  return {
+    fixedCents: pick(FIXED_CENTS, hash >>> 7),
+    percentage: pick(PERCENTAGES, hash >>> 12) + (raised ? RATE_STEP : 0),
+  };
+}
+
+/** Commission for selling at a price, without any reduction. */
+export function totalCents(rate: Rate, priceCents: number): number {
+  return rate.fixedCents + commissionOf(priceCents, 1, rate.percentage);
+}
+
+/** The reductions of the campaign round a day, whether it has begun, is on, or is over. */
+export function reductionsOf({ hash }: Entry, day: number): readonly Reduction[] {
+  // Three EANs in five never have one.
+  if (below(hash >>> 5, 5) > 1) return [];
+  const offset = below(hash >>> 9, CAMPAIGN_DAYS);
+  const campaign = Math.floor((day + offset) / CAMPAIGN_DAYS);
+  const h = hash2(hash, campaign);
+  const startDay = campaign * CAMPAIGN_DAYS - offset + below(h, 20);
+  const endDay = startDay + 6 + below(h >>> 5, 30);
+  const maximumCents = 1000 + below(h >>> 10, 9000);
+  const first = { maximumCents, costCents: 50 + below(h >>> 3, 300), startDay, endDay };
+  // Some have a second boundary: cheaper still when the price is lower.
+  if (below(h >>> 13, 3) > 0) return [first];
+  return [first, { ...first, maximumCents: Math.floor(maximumCents * 0.8), costCents: first.costCents + 40 }];
+}
+
+export function activeReductions(entry: Entry, day: number): readonly Reduction[] {
+  return reductionsOf(entry, day).filter(({ startDay, endDay }) => day >= startDay && day <= endDay);
+}

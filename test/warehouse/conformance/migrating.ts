@@ -1,0 +1,99 @@
+import { describe, expect, test } from 'vitest';
+import { orders } from '../../../pipelines/orders.ts';
+import { DUCKDB_TYPE, POSTGRES_TYPE } from '../../../src/core/columns.ts';
+import { LOADED_COLUMN, type Pipeline, storedColumns } from '../../../src/core/pipeline.ts';
+import { readMigrations } from '../../../src/warehouse/migrations.ts';
+import { day, publicationOf } from '../../support/slices.ts';
+import { type NewWarehouse, pipelines, rowsOf, useBench } from '../bench.ts';
+
+const FIRST = day('2026-03-01');
+const PROCESSES = 20;
+
+export function migrating(newWarehouse: NewWarehouse): void {
+  const bench = useBench(newWarehouse);
+  const slices = () => bench.maker.many(orders, FIRST, PROCESSES, 1);
+  const publishAnother = async () => bench.target.publish(publicationOf('r2', (await slices()).slice(1)));
+
+  describe('migrations', () => {
+    test('are all applied and recorded, once', async () => {
+      const [first, ...others] = await slices();
+      await bench.target.publish(publicationOf('r1', [first!]));
+      await bench.warehouse.open().publish(publicationOf('r2', others));
+      const ours = await readMigrations(bench.warehouse.engine);
+      expect(await rowsOf(bench.target, 'SELECT number, name, sha256 FROM etl.migration ORDER BY 1')).toEqual(
+        ours.map(({ number, name, sha256 }) => [String(number), name, sha256]),
+      );
+    });
+
+    test(`are applied once by ${PROCESSES} publications at once, and all of those succeed`, async () => {
+      const published = (await slices()).map((slice, i) =>
+        bench.warehouse.open().publish(publicationOf(`r${i}`, [slice])),
+      );
+      for (const result of await Promise.all(published)) expect(result).toMatchObject({ slices: 1, rows: 1 });
+      const counts =
+        'SELECT (SELECT count(*) FROM etl.migration), (SELECT count(*) FROM etl.receipt), count(*) FROM warehouse.fact_order_item';
+      const ours = await readMigrations(bench.warehouse.engine);
+      expect(await rowsOf(bench.target, counts)).toEqual([[String(ours.length), String(PROCESSES), String(PROCESSES)]]);
+    });
+
+    const REFUSALS = [
+      ['migration_changed', `UPDATE etl.migration SET sha256 = 'another' WHERE number = 2`],
+      [
+        'newer_schema',
+        `INSERT INTO etl.migration VALUES (9999, '9999_later.sql', 'x', TIMESTAMPTZ '2030-01-01 00:00:00Z')`,
+      ],
+    ] as const;
+    test.each(REFUSALS)('failed/%s is told by publish and check, and nothing is published', async (code, change) => {
+      await bench.target.publish(publicationOf('r1', (await slices()).slice(0, 1)));
+      await bench.warehouse.execute(change);
+      await expect(publishAnother()).rejects.toMatchObject({ kind: 'failed', code, hint: expect.any(String) });
+      await expect(bench.target.check()).rejects.toMatchObject({ kind: 'failed', code });
+      expect((await bench.target.digests('orders')).size).toBe(1);
+    });
+
+    test('comments that somebody changed are as declared after the next publication', async () => {
+      await bench.target.publish(publicationOf('r1', (await slices()).slice(0, 1)));
+      await bench.warehouse.execute(`COMMENT ON COLUMN warehouse.fact_order_item.quantity IS 'nonsense'`);
+      await publishAnother();
+      const found = await columnsOf(orders);
+      expect(found.find(([name]) => name === 'quantity')?.[3]).toBe('pieces');
+    });
+  });
+
+  describe('tables', () => {
+    test.each(pipelines.map((pipeline) => [pipeline.table, pipeline] as const))(
+      '%s has the declared columns, and no others, in type, order, NULL and comment',
+      async (_, pipeline) => {
+        await bench.target.publish(publicationOf('r1', (await slices()).slice(0, 1)));
+        expect(await columnsOf(pipeline)).toEqual(declaredColumns(pipeline));
+        expect(await rowsOf(bench.target, tableComment(pipeline))).toEqual([[pipeline.about]]);
+      },
+    );
+  });
+
+  const isDuckdb = () => bench.warehouse.engine === 'duckdb';
+
+  /** Name, type, whether NULL may be there, comment. */
+  function columnsOf(pipeline: Pipeline) {
+    const duckdb = `SELECT column_name, data_type, is_nullable, comment FROM duckdb_columns()
+      WHERE table_name = '${pipeline.table}' ORDER BY column_index`;
+    const postgres = `SELECT attname, format_type(atttypid, atttypmod), NOT attnotnull, col_description(attrelid, attnum)
+      FROM pg_attribute WHERE attrelid = 'warehouse.${pipeline.table}'::regclass AND attnum > 0 ORDER BY attnum`;
+    return rowsOf(bench.target, isDuckdb() ? duckdb : postgres);
+  }
+
+  function tableComment(pipeline: Pipeline): string {
+    return isDuckdb()
+      ? `SELECT comment FROM duckdb_tables() WHERE table_name = '${pipeline.table}'`
+      : `SELECT obj_description('warehouse.${pipeline.table}'::regclass)`;
+  }
+
+  function declaredColumns(pipeline: Pipeline) {
+    const types = isDuckdb() ? DUCKDB_TYPE : POSTGRES_TYPE;
+    const required = new Set(pipeline.columns.filter((c) => c.required).map((c) => c.column)).add('fetch_id');
+    return [
+      ...storedColumns(pipeline).map((c) => [c.column, types[c.kind], !required.has(c.column), c.about]),
+      [LOADED_COLUMN, types['utc-time'], false, 'when the row was loaded into this warehouse'],
+    ];
+  }
+}

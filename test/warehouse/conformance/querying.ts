@@ -1,0 +1,101 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { orders } from '../../../pipelines/orders.ts';
+import { promotions } from '../../../pipelines/promotions.ts';
+import { day, publicationOf } from '../../support/slices.ts';
+import { type NewWarehouse, rowsOf, useBench } from '../bench.ts';
+
+const FIRST = day('2026-02-27');
+
+const REFUSED = [
+  'DELETE FROM warehouse.fact_order_item',
+  'WITH gone AS (DELETE FROM warehouse.fact_order_item RETURNING *) SELECT * FROM gone',
+  'INSERT INTO etl.reject SELECT * FROM etl.reject',
+  'CREATE TABLE etl.mine AS SELECT 1 AS a',
+  'DROP TABLE warehouse.fact_order_item',
+  'SELECT 1; SELECT 2',
+  'SELECT 1; DELETE FROM warehouse.fact_order_item',
+  'SELECT * FROM nowhere',
+  '',
+  "COPY (SELECT 1) TO '/tmp/partner-etl-must-not-be-written'",
+];
+
+export function querying(newWarehouse: NewWarehouse): void {
+  const bench = useBench(newWarehouse);
+
+  describe('query', () => {
+    beforeEach(async () => {
+      const { maker, target } = bench;
+      const sold = await maker.many(orders, FIRST, 3, 4);
+      const shown = await maker.make(promotions, FIRST, [
+        { site_code: 's1', site_name: 'Old', sub_id: 'x' },
+        { site_code: 's2', site_name: null, promotion_date: FIRST },
+      ]);
+      await target.publish(publicationOf('r1', [...sold, shown]));
+    });
+
+    test('returns columns and rows, every value as text but booleans', async () => {
+      const sql = `SELECT 1 AS one, 1.50 AS "a decimal", 'x' AS text, true AS yes, NULL AS "no; 'thing'", 9223372036854775807 AS big`;
+      expect(await bench.target.query(sql, 10)).toEqual({
+        columns: ['one', 'a decimal', 'text', 'yes', "no; 'thing'", 'big'],
+        rows: [['1', '1.50', 'x', true, null, '9223372036854775807']],
+        truncated: false,
+      });
+    });
+
+    test.each([
+      [11, 11, true],
+      [12, 12, false],
+      [13, 12, false],
+    ])('with limit %i gives %i rows of 12', async (limit, rows, truncated) => {
+      const result = await bench.target.query('SELECT * FROM warehouse.fact_order_item', limit);
+      expect([result.rows.length, result.truncated]).toEqual([rows, truncated]);
+    });
+
+    test('keeps the order asked for, takes comments and a closing semicolon', async () => {
+      const sql = 'SELECT order_id FROM warehouse.fact_order_item ORDER BY order_id DESC -- newest first\n;';
+      const { rows } = await bench.target.query(sql, 3);
+      const all = await rowsOf(bench.target, 'SELECT order_id FROM warehouse.fact_order_item');
+      expect(rows.map(([id]) => id)).toEqual(
+        all
+          .map(([id]) => id)
+          .sort()
+          .reverse()
+          .slice(0, 3),
+      );
+    });
+
+    test('explains', async () => {
+      expect((await bench.target.query('EXPLAIN SELECT * FROM warehouse.fact_order_item', 100)).rows).not.toEqual([]);
+    });
+
+    test.each(REFUSED)('refuses %s', async (sql) => {
+      const before = await bench.warehouse.fingerprint();
+      await expect(bench.target.query(sql, 10)).rejects.toMatchObject({ kind: 'usage', code: 'sql' });
+      expect(await bench.warehouse.fingerprint()).toBe(before);
+      expect(await rowsOf(bench.target, 'SELECT count(*) FROM warehouse.fact_order_item')).toEqual([['12']]);
+    });
+
+    test('knows the calendar of all reports', async () => {
+      const sql = 'SELECT day, month, iso_week, iso_weekday, is_weekend FROM warehouse.dim_date ORDER BY day';
+      expect(await rowsOf(bench.target, sql)).toEqual([
+        ['2026-02-27', '2', '9', '5', false],
+        ['2026-02-28', '2', '9', '6', true],
+        ['2026-03-01', '3', '9', '7', true],
+      ]);
+    });
+
+    test('knows sites by their newest name, and sub-IDs', async () => {
+      const { maker, target } = bench;
+      const later = { site_code: 's1', site_name: 'New', sub_id: 'x', promotion_date: '2026-03-05' };
+      await target.publish(publicationOf('r2', [await maker.make(promotions, day('2026-03-05'), [later])]));
+      const sites = `SELECT * FROM warehouse.dim_site WHERE site_code IN ('s1', 's2') ORDER BY 1`;
+      expect(await rowsOf(target, sites)).toEqual([
+        ['s1', 'New', FIRST, '2026-03-05'],
+        ['s2', null, FIRST, FIRST],
+      ]);
+      expect(await rowsOf(target, `SELECT * FROM warehouse.dim_sub_id WHERE sub_id = 'x'`)).toEqual([
+        ['x', FIRST, '2026-03-05'],
+      ]);
+    });
+  });
+}
