@@ -5,6 +5,8 @@ import { defineConfig } from 'vitest/config';
 process.env.UV_THREADPOOL_SIZE ??= '8';
 
 const needsPostgres = ['test/**/*.postgres.test.ts'];
+/** Tests that run the program as a process of its own. */
+const needsBuild = ['test/**/*.built.test.ts'];
 
 export default defineConfig({
   test: {
@@ -16,11 +18,15 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'plain', include: ['test/**/*.test.ts'], exclude: needsPostgres },
+        test: { name: 'plain', include: ['test/**/*.test.ts'], exclude: [...needsPostgres, ...needsBuild] },
       },
       {
         extends: true,
         test: { name: 'postgres', include: needsPostgres, globalSetup: 'test/support/postgres.ts' },
+      },
+      {
+        extends: true,
+        test: { name: 'built', include: needsBuild, globalSetup: 'test/support/built.ts' },
       },
     ],
   },

@@ -27,9 +27,9 @@ export const ARRAY = 3;
 export const OBJECT = 4;
 
 export const LINE = 0;
-export const EXTRA = 1;
-export const NOWHERE = 2;
-export const SKIP = 3;
+const EXTRA = 1;
+const NOWHERE = 2;
+const SKIP = 3;
 
 const OPEN_BRACE = 0x7b;
 const KINDS_OF_VALUE: Readonly<Record<number, string>> = {
@@ -244,6 +244,7 @@ export class Content {
 
   /** The quote under `input.at` begins the key of a member. */
   beginMember(): void {
+    this.lines.out.reserve(this.roomBytes());
     this.memberFrom = this.input.offset();
     this.input.allow(this.memberFrom + this.limits.itemBytes - this.memberBytes);
   }

@@ -13,7 +13,7 @@ import { copyPlain } from './split-words.ts';
 export const AT_KEY = 0; // where a key, or white space before it, must begin
 export const AT_VALUE = 1; // where the value of the field in hand must begin, or white space before it
 export const IN_TEXT = 2; // inside the text of the field in hand
-export const BEHIND_VALUE = 3;
+const BEHIND_VALUE = 3;
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;

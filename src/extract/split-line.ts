@@ -1,3 +1,4 @@
+import { assert } from '../core/errors.ts';
 import { ByteBuffer } from './split-buffer.ts';
 
 /** Finished lines are handed on when there are so many bytes of them. */
@@ -52,6 +53,7 @@ export class LineWriter {
   /** Ends the line. `extra` holds the text of the unknown fields, `fault` what `_b` says; both may be empty. */
   finish(length: number, extra: ByteBuffer, fault: Uint8Array | null): void {
     const { out } = this;
+    assert(out.at <= out.bytes.length, 'a line outgrew the room that was made for it');
     out.reserve(FRAME_BYTES + 2 * extra.at + (fault?.length ?? 0));
     this.putLength(length);
     if (extra.at > 0) {

@@ -36,7 +36,7 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
 /** Levels that are followed in an item that is too deep already, one byte each; past them the answer is refused. */
-const FOLLOWED_LEVELS = 16 * 1024 * 1024;
+const FOLLOWED_LEVELS = 1024 * 1024;
 
 export class Machine {
   readonly input = new Input();

@@ -28,7 +28,7 @@ const BACKSLASH = 0x5c;
 /** What `scan` says: the chunk is used up; the closing quote is behind us; `reason` holds the fault under `input.at`. */
 export const OPEN = 0;
 export const CLOSED = 1;
-export const FAULT = 2;
+const FAULT = 2;
 
 const SIMPLE_ESCAPES = new Set(Array.from('"\\/bfnrt', (letter) => letter.charCodeAt(0)));
 

@@ -4,7 +4,7 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /** 1 for bytes that stand for themselves in a JSON string: ASCII without controls, quote and backslash. */
-export const PLAIN_BYTE = Uint8Array.from({ length: 256 }, (_, byte) =>
+const PLAIN_BYTE = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte >= 0x20 && byte < 0x80 && byte !== QUOTE && byte !== BACKSLASH ? 1 : 0,
 );
 

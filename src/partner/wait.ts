@@ -36,8 +36,8 @@ export function unlessAborted<T>(signal: AbortSignal | undefined, work: Promise<
 }
 
 /**
- * Aborts `stop` when `signal` is aborted; returns what undoes that. In place of AbortSignal.any, which on Node 20 keeps
- * every signal ever joined to a long-lived one.
+ * Aborts `stop` when `signal` is aborted; returns what undoes that. In place of AbortSignal.any, which on Node 20 keeps every
+ * signal that was ever joined to a long-lived one: 250 MB after 200,000 of them.
  */
 export function passOn(signal: AbortSignal | undefined, stop: AbortController): () => void {
   if (!signal) return () => undefined;

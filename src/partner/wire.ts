@@ -29,6 +29,8 @@ export interface WireRequest {
 /** Codes of errors after which the service has surely not seen the request. */
 export const NOT_SENT: ReadonlySet<string> = new Set(['connect_failed', 'connect_timeout', 'tls_certificate']);
 
+/** Gateways like to turn away who names none. */
+const USER_AGENT = 'partner-etl';
 const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_(?:GET_ISSUER|VERIFY_LEAF)/;
 const noop = () => undefined;
 
@@ -62,7 +64,7 @@ export class Wire {
       const work = this.pool.compose(whenSent(onSent)).request({
         method: request.method,
         path: request.url.pathname + request.url.search,
-        headers: request.headers,
+        headers: { 'user-agent': USER_AGENT, ...request.headers },
         body: request.body ?? null,
         signal: stop.signal,
       });

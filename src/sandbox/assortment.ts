@@ -22,6 +22,8 @@ export interface Entry {
   readonly ean: string;
   /** Everything about it hangs on this. */
   readonly hash: number;
+  /** Whether it ever has a reduction. */
+  readonly isReduced: boolean;
 }
 
 export interface Rate {
@@ -44,8 +46,9 @@ function seriesEan(index: number): string {
 }
 
 function entryAt(world: World, index: number): Entry {
-  const ean = index < PRODUCTS ? world.catalogue.products[index]!.ean : seriesEan(index - PRODUCTS);
-  return { ean, hash: hash3(world.seed, 301, index) };
+  const hash = hash3(world.seed, 301, index);
+  if (index >= PRODUCTS) return { ean: seriesEan(index - PRODUCTS), hash, isReduced: true };
+  return { ean: world.catalogue.products[index]!.ean, hash, isReduced: below(hash >>> 5, 5) < 2 };
 }
 
 /** The entry of an EAN; undefined for one that the retailer does not know. */
@@ -76,9 +79,8 @@ export function totalCents(rate: Rate, priceCents: number): number {
 }
 
 /** The reductions of the campaign round a day, whether it has begun, is on, or is over. */
-export function reductionsOf({ hash }: Entry, day: number): readonly Reduction[] {
-  // Three EANs in five never have one.
-  if (below(hash >>> 5, 5) > 1) return [];
+export function reductionsOf({ hash, isReduced }: Entry, day: number): readonly Reduction[] {
+  if (!isReduced) return [];
   const offset = below(hash >>> 9, CAMPAIGN_DAYS);
   const campaign = Math.floor((day + offset) / CAMPAIGN_DAYS);
   const h = hash2(hash, campaign);

@@ -129,7 +129,15 @@ export interface Catalogue {
   readonly commissionCents: Float64Array;
 }
 
-export function makeCatalogue(seed: number): Catalogue {
+let last: { readonly seed: number; readonly catalogue: Catalogue } | undefined;
+
+/** The catalogue of a seed. The last one is kept, since a test run starts hundreds of sandboxes with one seed. */
+export function catalogueOf(seed: number): Catalogue {
+  if (last?.seed !== seed) last = { seed, catalogue: makeCatalogue(seed) };
+  return last.catalogue;
+}
+
+function makeCatalogue(seed: number): Catalogue {
   const products = Array.from({ length: PRODUCTS }, (_, index) => makeProduct(seed, index));
   const exclCents = Float64Array.from(products.flatMap((p) => p.exclCents));
   const inclCents = Float64Array.from(products.flatMap((p) => p.inclCents));

@@ -90,8 +90,8 @@ function parsed(body: string): object {
   throw usage('the body is no JSON object', 'send an object, or a list of them');
 }
 
-function statsJson({ calls, tokenRequests, statuses }: SandboxStats): Json {
-  return { calls, tokenRequests, statuses };
+function statsJson({ calls, tokenRequests, statuses, failures }: SandboxStats): Json {
+  return { calls, tokenRequests, statuses, failures };
 }
 
 function pushJson({ subscriptionId, url, headers, body }: PushMessage): Json {

@@ -2,8 +2,6 @@
  * The clock on a Dutch wall, by the European rule: summer time from the last Sunday of March to the last Sunday of
  * October, both at 01:00 UTC. Computed here because Intl is far too slow for a question asked for every order.
  */
-import { type Day, dayOfNumber } from '../core/days.ts';
-
 const SECOND_MS = 1000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
@@ -12,7 +10,7 @@ const TWO_O_CLOCK = 7200;
 const THREE_O_CLOCK = 10_800;
 
 /** Day number (days since 1970-01-01) and seconds of the wall clock. */
-export interface WallTime {
+interface WallTime {
   readonly day: number;
   readonly seconds: number;
 }
@@ -35,10 +33,6 @@ export function dutchWall(ms: number): WallTime {
   const local = ms + dutchOffsetHours(ms) * HOUR_MS;
   const day = Math.floor(local / DAY_MS);
   return { day, seconds: Math.floor((local - day * DAY_MS) / SECOND_MS) };
-}
-
-export function dutchDay(ms: number): Day {
-  return dayOfNumber(dutchWall(ms).day);
 }
 
 function midnight(day: number): number {

@@ -53,6 +53,9 @@ export type Shape =
   | 'second-document'
   | 'trailing-comma';
 
+/** Shapes that have no room for items. */
+const ITEMLESS: readonly string[] = ['no-items', 'null-items', 'empty'] satisfies readonly Shape[];
+
 /** A report whose frame is wrong. The items, where there are any, are sound. */
 export interface ShapeFault {
   readonly kind: 'shape';
@@ -74,6 +77,18 @@ const DELIVERIES: readonly string[] = ['slow-headers', 'cut', 'truncate', 'stall
 const KINDS = new Set<string>([...REFUSALS, ...DELIVERIES, 'shape', ...ITEM_FAULT_KINDS]);
 const ENDPOINT_NAMES = new Set<string>([...ENDPOINTS.map((e) => e.name), 'any', 'reports']);
 
+/** Members without which a fault of a kind says nothing, with their types. */
+const NEEDED: Readonly<Partial<Record<Fault['kind'], Readonly<Record<string, string>>>>> = {
+  status: { status: 'number' },
+  'slow-headers': { delayMs: 'number' },
+  cut: { bytes: 'number' },
+  truncate: { bytes: 'number' },
+  stall: { bytes: 'number' },
+  shape: { shape: 'string' },
+  'raw-value': { field: 'string', json: 'string' },
+  'other-day': { day: 'string' },
+};
+
 const isRefusal = (fault: AnswerFault): fault is RefusalFault => REFUSALS.includes(fault.kind);
 const isDelivery = (fault: AnswerFault): fault is DeliveryFault => DELIVERIES.includes(fault.kind);
 const isItemFault = (fault: AnswerFault | ItemFault): fault is ItemFault => ITEM_FAULT_KINDS.has(fault.kind);
@@ -93,6 +108,10 @@ function checked(fault: Fault): Fault {
   const needsItems = kind === 'shape' || isItemFault(fault);
   if (needsItems && endpoint !== 'reports' && !isReport(endpoint))
     throw refuse(`fault "${kind}": ${endpoint} has no items`, 'aim it at promotions, orders, commissions or reports');
+  const missing = Object.entries(NEEDED[kind] ?? {}).find(
+    ([member, type]) => typeof Reflect.get(fault, member) !== type,
+  );
+  if (missing) throw refuse(`fault "${kind}": ${missing[0]} is missing`, `give it as a ${missing[1]}`);
   if ((fault.times ?? 1) < 1 || (fault.after ?? 0) < 0)
     throw refuse(`fault "${kind}": impossible count`, 'times is 1 or more, after is 0 or more');
   return fault;
@@ -128,7 +147,9 @@ export class Faults {
       }
     }
     const refusal = answer !== undefined && isRefusal(answer) ? answer : undefined;
-    for (const waiting of refusal === undefined ? aimed : []) {
+    const shape = answer?.kind === 'shape' ? answer.shape : undefined;
+    const hasItems = refusal === undefined && (shape === undefined || !ITEMLESS.includes(shape));
+    for (const waiting of hasItems ? aimed : []) {
       if (!isItemFault(waiting.fault)) continue;
       if (waiting.toPass > 0) waiting.toPass--;
       else {
@@ -138,6 +159,6 @@ export class Faults {
     }
     this.#waiting = this.#waiting.filter(({ toStrike }) => toStrike > 0);
     const delivery = answer !== undefined && isDelivery(answer) ? answer : undefined;
-    return { refusal, delivery, shape: answer?.kind === 'shape' ? answer.shape : undefined, items };
+    return { refusal, delivery, shape, items };
   }
 }

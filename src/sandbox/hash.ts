@@ -29,13 +29,6 @@ export function pick<T>(values: readonly T[], hash: number): T {
   return values[below(hash, values.length)]!;
 }
 
-/** A stable 32-bit hash of a text (FNV-1a), for worlds that hang on an EAN or an id. */
-export function hashText(seed: number, text: string): number {
-  let h = seed ^ 0x811c9dc5;
-  for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 0x01000193);
-  return mix(h);
-}
-
 /** A text in the form of a UUID, made from the seed: for ids that must only look real. */
 export function uuidLike(seed: number, salt: number): string {
   const hex = [0, 1, 2, 3].map((i) => (hash3(seed, salt, i) >>> 0).toString(16).padStart(8, '0')).join('');

@@ -25,7 +25,7 @@ export interface SandboxOptions {
   readonly gzip?: boolean;
   /** What a bulk commission request with an unknown EAN comes to; `refuse` (400) unless told. */
   readonly unknownEan?: CommissionSettings['unknownEan'];
-  /** EANs that have commissions and reductions beyond the catalogue; 360,000 make a reductions file of 13 MB. */
+  /** EANs that have commissions and reductions beyond the catalogue; 480,000 make a reductions file of 13 MB. */
   readonly seriesLength?: number;
   /** How long a process stays pending. */
   readonly processSeconds?: number;

@@ -16,11 +16,8 @@ import { makeParts } from './service.ts';
 
 export type { Change } from './changes.ts';
 export type { Fault } from './faults.ts';
-export type { SandboxLimits } from './limits.ts';
 export type { SandboxOptions } from './options.ts';
-export type { PushMessage } from './pushes.ts';
 export type { TruthRow } from './rows.ts';
-export type { SandboxStats } from './statistics.ts';
 
 export interface Sandbox extends Controls {
   readonly baseUrl: string;
@@ -35,10 +32,13 @@ const KEEP_ALIVE_MS = 60_000;
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
-async function listen(port: number, handle: Handle): Promise<Server> {
+async function listen(port: number, handle: Handle, failed: (thrown: unknown) => void): Promise<Server> {
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 }, (request, response) => {
     // Whatever breaks in the sandbox must not look like an answer of the service.
-    handle(request, response).catch(() => response.destroy());
+    handle(request, response).catch((thrown: unknown) => {
+      failed(thrown);
+      response.destroy();
+    });
   });
   server.listen(port, '127.0.0.1');
   try {
@@ -73,11 +73,11 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const settings = settingsOf(options);
   const clock = settableClock(options.now);
   const { world, processes, pushes, subscriptions, service } = await makeParts(settings, clock.now);
-  const server = await listen(settings.port, (request, response) =>
+  const handle: Handle = (request, response) =>
     request.url?.startsWith(CONTROL_PATH)
       ? serveControl(sandbox, request, response)
-      : serveCall(service, request, response),
-  );
+      : serveCall(service, request, response);
+  const server = await listen(settings.port, handle, (thrown) => service.statistics.countFailure(thrown));
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const sandbox: Sandbox = {
     clientId: settings.clientId,

@@ -51,10 +51,10 @@ export async function readBody(request: IncomingMessage): Promise<string | undef
   let bytes = 0;
   for await (const part of request as AsyncIterable<Buffer>) {
     bytes += part.length;
-    if (bytes > BODY_BYTES) return undefined;
-    parts.push(part);
+    // What is too large is read on to its end, so that the sender gets to see the refusal.
+    if (bytes <= BODY_BYTES) parts.push(part);
   }
-  return Buffer.concat(parts).toString('utf8');
+  return bytes > BODY_BYTES ? undefined : Buffer.concat(parts).toString('utf8');
 }
 
 const NO_FAULTS: CallFaults = { refusal: undefined, delivery: undefined, shape: undefined, items: [] };

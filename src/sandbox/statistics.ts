@@ -7,6 +7,8 @@ export interface SandboxStats {
   readonly tokenRequests: number;
   /** By status; a connection that was reset has none. */
   readonly statuses: Readonly<Record<string, number>>;
+  /** What broke inside the sandbox itself; there is nothing in it unless the sandbox has a bug. */
+  readonly failures: readonly string[];
   reset(): void;
 }
 
@@ -14,6 +16,7 @@ export class Statistics implements SandboxStats {
   calls: Record<string, number> = {};
   tokenRequests = 0;
   statuses: Record<string, number> = {};
+  failures: string[] = [];
 
   countCall(endpoint: EndpointName): void {
     this.calls[endpoint] = (this.calls[endpoint] ?? 0) + 1;
@@ -27,9 +30,14 @@ export class Statistics implements SandboxStats {
     this.statuses[status] = (this.statuses[status] ?? 0) + 1;
   }
 
+  countFailure(thrown: unknown): void {
+    this.failures.push(thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown));
+  }
+
   reset(): void {
     this.calls = {};
     this.tokenRequests = 0;
     this.statuses = {};
+    this.failures = [];
   }
 }

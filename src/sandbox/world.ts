@@ -1,6 +1,6 @@
 /** Everything that the sandbox's answers are made from. The same seed and the same edits are the same world. */
 import { type Day, dayNumber } from '../core/days.ts';
-import { type Catalogue, makeCatalogue } from './catalogue.ts';
+import { type Catalogue, catalogueOf } from './catalogue.ts';
 import { Edits } from './edits.ts';
 import { makePlacements, type Placement } from './placements.ts';
 
@@ -20,7 +20,7 @@ export function makeWorld(seed: number, ordersPerDay: number, firstDay: Day): Wo
     seed: seed | 0,
     ordersPerDay,
     firstDay: dayNumber(firstDay),
-    catalogue: makeCatalogue(seed | 0),
+    catalogue: catalogueOf(seed | 0),
     placements: makePlacements(seed | 0),
     edits: new Edits(),
   };

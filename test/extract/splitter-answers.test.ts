@@ -74,6 +74,7 @@ describe('an answer', () => {
       ['malformed', ['{"items":[],"a":"', 0xff, '"}']],
       ['malformed', ['{"a":1,"items":[],"a":1}']],
       ['malformed', ['{"a":[{"b":1,"b":2}],"items":[]}']],
+      ['malformed', ['{"a":1,"items":[{"new":{"b":01}}],"a":2}']],
       ['malformed', [`{"a":${'['.repeat(9)}${']'.repeat(9)},"items":[]}`]],
       ['malformed', [`{"a":"${'x'.repeat(2000)}","items":[],"b":"${'x'.repeat(3000)}"}`]],
       ['after_end', ['{"items":[]}{"items":[]}']],

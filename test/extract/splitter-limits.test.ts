@@ -1,6 +1,8 @@
 import { Buffer } from 'node:buffer';
 import { describe, expect, it } from 'vitest';
 import { LIMITS } from '../../src/core/limits.ts';
+import { ByteBuffer } from '../../src/extract/split-buffer.ts';
+import { LineWriter } from '../../src/extract/split-line.ts';
 import { type SplitReject, Splitter } from '../../src/extract/splitter.ts';
 import { bytesOf, FIELDS, LIMITS_OF_TESTS, outcomeOf, split } from './split-outcome.ts';
 
@@ -49,20 +51,29 @@ describe('drift', () => {
   });
 });
 
+describe('a line', () => {
+  it('says numbers and offsets past 2^31, and lengths of other digits than the one before', () => {
+    const pieces: string[] = [];
+    const lines = new LineWriter((piece) => pieces.push(Buffer.from(piece).toString()));
+    const numbers = [0, 9, 10, 999_999_999, 1e9, 2 ** 31, 2 ** 32 + 1, 5_000_000_007, 2 ** 53 - 1];
+    for (const n of numbers) {
+      lines.begin(n, Number.MAX_SAFE_INTEGER - n, 0);
+      lines.finish(n % 10_000, new ByteBuffer(1), null);
+    }
+    lines.flush();
+    const expected = numbers.map((n) => `{"_i":"${n}","_o":"${Number.MAX_SAFE_INTEGER - n}","_l":"${n % 10_000}"}\n`);
+    expect(pieces.join('')).toBe(expected.join(''));
+  });
+});
+
 describe('the splitter', () => {
   it('goes through an object of 100,000 keys, and finds the one that comes twice', () => {
     const keys = Array.from({ length: 100_000 }, (_, n) => `"k${n}":${n}`).join(',');
-    const numbers = Array.from({ length: 100_000 }, (_, n) => `"${n * 1024}":1`).join(',');
     const limits = { ...LIMITS_OF_TESTS, itemBytes: 16 * MiB };
-    const answer = bytesOf(
-      `{"items":[{${keys}},{"a":{${keys}}},{"a":{${numbers}}},{"a":{${keys},"k\\u0036":1}},{${keys},"k7":1}]}`,
-    );
+    const answer = bytesOf(`{"items":[{"a":{${keys}},"k7":1},{${keys},"k\\u0037":1}]}`);
     const { result, rejects } = split(answer, [], FIELDS, limits);
-    expect(result).toMatchObject({ items: 5, lines: 3, rejects: 2 });
-    expect(rejects.map(({ item, reason, detail }) => [item, reason, detail.split(' for ')[0]])).toEqual([
-      [3, 'duplicate_key', 'key `k6`'],
-      [4, 'duplicate_key', 'key `k7`'],
-    ]);
+    expect(result).toMatchObject({ items: 2, lines: 1, rejects: 1 });
+    expect(rejects).toMatchObject([{ item: 1, reason: 'duplicate_key', detail: expect.stringContaining('`k7`') }]);
   });
 
   it('keeps no more of an item than it may have', () => {
@@ -87,7 +98,7 @@ describe('the splitter', () => {
   it('follows a million brackets, and refuses what nests without end', () => {
     const deep = (levels: number) => bytesOf(`{"items":[{"new":${'['.repeat(levels)}${']'.repeat(levels)}},{}]}`);
     expect(split(deep(1_000_000)).result).toMatchObject({ items: 2, lines: 1, rejects: 1 });
-    expect(split(deep(17_000_000)).refused).toMatchObject({ kind: 'failed', code: 'malformed' });
+    expect(split(deep(1_100_000)).refused).toMatchObject({ kind: 'failed', code: 'malformed' });
   });
 
   it('hands lines on in pieces of a quarter of a mebibyte, each ending with a line', () => {

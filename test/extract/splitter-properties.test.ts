@@ -140,7 +140,7 @@ describe('the splitter', () => {
           expect([_i, mended(exactly(there))]).toEqual([String(i), parsed.items[i]]);
         });
       }),
-      { numRuns: 300 },
+      { numRuns: 200 },
     );
   });
 
@@ -186,7 +186,7 @@ describe('the splitter', () => {
         if (sound !== null)
           for (const { reason } of rejects) expect(['not_an_object', 'duplicate_key', 'too_deep']).toContain(reason);
       }),
-      { numRuns: 600 },
+      { numRuns: 400 },
     );
   });
 });

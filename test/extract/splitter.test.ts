@@ -1,27 +1,30 @@
 import { describe, expect, it } from 'vitest';
-import { bytesOf, LIMITS_OF_TESTS, outcomeOf, withNames } from './split-outcome.ts';
+import { bytesOf, LIMITS_OF_TESTS, outcomeOf, type Parts, withNames } from './split-outcome.ts';
 
-/** What an answer with this one item gives, as the line without the keys that say where the item was. */
-function lineOf(...item: (string | number)[]): string {
-  const { lines, rejects, refused } = outcomeOf(bytesOf('{"items":[', ...item, ']}'));
+/** The line that this item gives, without the keys that say where it was: the second time as the first. */
+function lineOf(...item: Parts): string {
+  const { lines, rejects, refused } = outcomeOf(bytesOf('{"items":[', ...item, ',', ...item, ']}'));
   expect({ rejects, refused }).toEqual({ rejects: [], refused: undefined });
-  expect(lines).toHaveLength(1);
-  return lines[0]!.replace(/^\{"_i":"0","_o":"1\d","_l":"\d+",?/, '{');
+  const [first, second, ...more] = lines.map((line) => line.replace(/^\{"_i":"\d","_o":"\d+","_l":"\d+",?/, '{'));
+  expect([second, more]).toEqual([first, []]); // the second one may take the fast path, the first one seldom does
+  return first!;
 }
 
-function rejectOf(...item: (string | number)[]): string {
-  const bytes = bytesOf('{"items":[{"id":"before"},', ...item, ',{"id":"behind"}]}');
+/** For what this item is rejected, the second time as the first, between two sound ones. */
+function rejectOf(...item: Parts): string {
+  const bytes = bytesOf('{"items":[{"id":"before"},', ...item, ',', ...item, ',{"id":"behind"}]}');
   const { lines, rejects, result } = outcomeOf(bytes);
-  expect(result).toMatchObject({ items: 3, lines: 2, rejects: 1, bytes: bytes.length });
+  expect(result).toMatchObject({ items: 4, lines: 2, rejects: 2, bytes: bytes.length });
   const length = bytesOf(...item).length;
   expect(lines).toEqual([
     '{"_i":"0","_o":"10","_l":"15","id":"before"}',
-    `{"_i":"2","_o":"${27 + length}","_l":"15","id":"behind"}`,
+    `{"_i":"3","_o":"${28 + 2 * length}","_l":"15","id":"behind"}`,
   ]);
-  expect(rejects).toHaveLength(1);
-  expect(rejects[0]).toMatchObject({ item: 1, offset: 26, length });
-  expect(rejects[0]!.detail).toMatch(/\(byte \d+\)$/);
-  return rejects[0]!.reason;
+  const [first, second] = rejects;
+  expect(first).toMatchObject({ item: 1, offset: 26, length });
+  expect(second).toMatchObject({ item: 2, offset: 27 + length, length, reason: first!.reason });
+  expect(first!.detail).toMatch(/ \(byte \d+\)$/);
+  return first!.reason;
 }
 
 describe('a line of the splitter', () => {
@@ -173,6 +176,8 @@ describe('an item of an answer', () => {
       ['duplicate_key', ['{"new":{"a":1,"b":[{"a":1}],"a":2}}']],
       ['duplicate_key', ['{"new":[{"é":1,"\\u00e9":1}]}']],
       ['duplicate_key', ['{"price":{"a":1,"a":1}}']],
+      ['duplicate_key', ['{"new":{"a":{"b":1},"c":1,"c":2}}']],
+      ['duplicate_key', ['{"id":"a","final":true,"price":1,"final":true}']],
       ['duplicate_key', ['{"":1,"":1}']],
       ['duplicate_key', ['{"new":{"\\ud83d\\ude00":1,"😀":1}}']],
       ['control_character', ['{"id":"a', 0x0a, '"}']],
@@ -214,7 +219,8 @@ describe('an item of an answer', () => {
       ['too_deep', ['{"new":{"a":{"a":{"a":{"a":{"a":{"a":{"a":{}}}}}}}}}']],
       ['too_deep', [`{"new":${'['.repeat(300)}${']'.repeat(300)}}`]],
       ['item_too_large', [`{"id":"${'x'.repeat(5000)}"}`]],
-      ['item_too_large', [`{"new":"${'\\n'.repeat(3000)}"}`]],
+      ['item_too_large', [`{"new":"${'\\"'.repeat(3000)}"}`]],
+      ['item_too_large', [`{"news":"${'\\"'.repeat(3000)}"}`]],
       ['item_too_large', [`{"new":${'1'.repeat(5000)}}`]],
       ['item_too_large', [`{"new":[${'1,'.repeat(3000)}1]}`]],
       ['item_too_large', [`{${' '.repeat(5000)}}`]],
@@ -246,6 +252,15 @@ describe('an item of an answer', () => {
     expect([lines.length, rejects.map(({ reason }) => reason)]).toEqual(
       size > LIMITS_OF_TESTS.itemBytes ? [0, ['item_too_large']] : [1, []],
     );
+  });
+
+  it('is rejected when it repeats a field in an order that the items before had', () => {
+    const answer = bytesOf(
+      '{"items":[{"price":1,"id":"a"},{"id":"b","price":2},{"id":"c","price":3,"id":"d"},{"id":"e"}]}',
+    );
+    const { lines, rejects } = outcomeOf(answer);
+    expect(rejects).toMatchObject([{ item: 2, reason: 'duplicate_key' }]);
+    expect(lines).toHaveLength(3);
   });
 
   it('may nest as deep as the limit', () => {

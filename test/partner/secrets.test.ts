@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { asText, Scene, SECRET, textCall } from './scene.ts';
-import { answer, granted, hangUp, type Script } from './scripted-service.ts';
+import { answer, granted, hangUp, type Script, type Seen } from './scripted-service.ts';
 
 const TOKENS = ['xK3-first.token~Value_0123456789', 'xK3-second.token~Value_9876543210'];
 const BASIC = Buffer.from(`client-4711:${SECRET}`).toString('base64');
@@ -13,29 +13,26 @@ const FORMS = [
 ];
 
 /** What the service could throw back at us: everything that we sent, and every token that it has granted. */
-function everything(headers: unknown): string {
-  const granted = TOKENS.slice(0, Math.max(1, scene.service.tokenRequests.length));
-  const forms = FORMS.filter((form) => !TOKENS.slice(granted.length).some((token) => isFormOf(form, token)));
-  return `you sent ${JSON.stringify(headers)} ${forms.join(' ')} ${TOKENS[0]?.split('').join('\u0000')}`;
-}
-
-function isFormOf(form: string, token: string): boolean {
-  return form === token || form === Buffer.from(token).toString('base64');
+function everything({ url, headers }: Seen): string {
+  const tokens = url.startsWith('/auth') ? [] : TOKENS.slice(0, scene.service.tokenRequests.length);
+  const inBase64 = [SECRET, ...tokens].map((secret) => Buffer.from(secret).toString('base64'));
+  const forms = [...tokens, SECRET, BASIC, encodeURIComponent(SECRET), ...inBase64];
+  return `you sent ${JSON.stringify(headers)} ${forms.join(' ')} ${SECRET.split('').join('\u0000')}`;
 }
 
 const echo =
   (status: number, more: Record<string, string> = {}): Script =>
   (response, seen) =>
-    answer(status, everything(seen.headers), more)(response, seen);
+    answer(status, everything(seen), more)(response, seen);
 
 const echoAsProblem: Script = (response, seen) =>
-  answer(400, JSON.stringify({ title: everything(seen.headers), violations: [{ name: TOKENS[0], reason: BASIC }] }))(
+  answer(400, JSON.stringify({ title: everything(seen), violations: [{ name: TOKENS[0], reason: BASIC }] }))(
     response,
     seen,
   );
 
 const echoNoHttp: Script = (response, seen) => {
-  response.socket?.end(everything(seen.headers));
+  response.socket?.end(everything(seen));
 };
 
 let scene: Scene;

@@ -1,6 +1,6 @@
 /** A client that believes nothing: bytes as they come, JSON with every number as its text. */
 import { request } from 'node:http';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import type { Day } from '../../src/core/days.ts';
 import type { ReportName } from '../../src/core/pipeline.ts';
 import { type Sandbox, type SandboxOptions, startSandbox, type TruthRow } from '../../src/sandbox/sandbox.ts';
@@ -76,10 +76,22 @@ export function cents(value: string | boolean | undefined): bigint {
   return BigInt(`${whole}${decimals.padEnd(2, '0')}`);
 }
 
+/** The first place where two long lists differ; undefined where they are the same. Matchers take seconds over such lists. */
+export function firstDifference(a: readonly unknown[], b: readonly unknown[]): unknown {
+  const text = (value: unknown) => JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? `${part}n` : part));
+  for (let at = 0; at < Math.max(a.length, b.length); at++)
+    if (text(a[at]) !== text(b[at])) return { at, a: a[at], b: b[at] };
+  return undefined;
+}
+
 /** The items by the value of a field, in their order. */
 export function groupBy<T>(items: readonly T[], key: (item: T) => unknown): Map<unknown, T[]> {
   const groups = new Map<unknown, T[]>();
-  for (const item of items) groups.set(key(item), [...(groups.get(key(item)) ?? []), item]);
+  for (const item of items) {
+    const group = groups.get(key(item));
+    if (group === undefined) groups.set(key(item), [item]);
+    else group.push(item);
+  }
   return groups;
 }
 
@@ -108,7 +120,10 @@ const USUAL: SandboxOptions = { seed: 1, ordersPerDay: 60, now: () => NOON, toke
 /** A sandbox for one test, closed at its end, and a client with one token. */
 export async function openSandbox(options: Partial<SandboxOptions> = {}): Promise<Client> {
   const sandbox = await startSandbox({ ...USUAL, ...options });
-  onTestFinished(() => sandbox.close());
+  onTestFinished(async () => {
+    await sandbox.close();
+    expect(sandbox.stats.failures).toEqual([]);
+  });
   let known: string | undefined;
   const token = async () => {
     known ??= JSON.parse((await requestToken(sandbox)).text).access_token as string;
@@ -125,4 +140,13 @@ export async function openSandbox(options: Partial<SandboxOptions> = {}): Promis
     items: async (name, from, to) => (exact((await report(name, from, to)).text) as { items: Item[] }).items,
     truth: (name, from, to) => [...sandbox.truth(name, day(from), day(to))].map(asExact),
   };
+}
+
+/** Media type of the retailer API. */
+export const media = (version: number): string => `application/vnd.retailer.v${version}+json`;
+
+/** A call to the retailer API, with the media types of a version. */
+export function retailer(client: Client, path: string, ask: Ask = {}, version = 10): Promise<Reply> {
+  const sent: Record<string, string> = ask.body === undefined ? {} : { 'content-type': media(version) };
+  return client.call(path, { ...ask, headers: { accept: media(version), ...sent, ...ask.headers } });
 }

@@ -63,3 +63,15 @@ test('calls are counted by endpoint and status, those that were refused too', as
   sandbox.stats.reset();
   expect(sandbox.stats).toMatchObject({ calls: {}, tokenRequests: 0, statuses: {} });
 });
+
+test('a path that there is not is not found, and a method that there is not is not allowed', async () => {
+  const client = await openSandbox();
+  expect((await client.call('/retailer/orders')).status).toBe(404);
+  expect((await client.call('/retailer/commission', { method: 'DELETE' })).status).toBe(405);
+});
+
+test('a body that no question needs is refused', async () => {
+  const client = await openSandbox();
+  const ask = { method: 'POST', body: 'x'.repeat(2_000_000) };
+  expect((await client.call('/retailer/commission', ask)).status).toBe(413);
+});

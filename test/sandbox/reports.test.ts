@@ -1,10 +1,11 @@
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import type { ReportName } from '../../src/core/pipeline.ts';
-import { cents, groupBy, type Item, NOON, openSandbox, reportPath } from './client.ts';
+import { SETTLED_AFTER_DAYS } from '../../src/sandbox/life-cycle.ts';
+import { cents, firstDifference, groupBy, type Item, NOON, openSandbox, reportPath } from './client.ts';
 
 const REPORTS: readonly ReportName[] = ['promotions', 'orders', 'commissions'];
-const FROM = '2026-05-10';
+const FROM = '2026-05-01';
 const TO = '2026-06-10';
 
 const PLACEMENT = ['siteName', 'siteCode', 'frameType', 'name', 'subId'];
@@ -13,15 +14,16 @@ function keyOf(item: Item, fields: readonly string[]): string {
   return JSON.stringify(fields.map((field) => item[field] ?? null));
 }
 
-/** Exact sums of fields, by group; `fields` are functions from an item to cents or counts. */
+type Sums = Record<string, bigint>;
+
+/** Exact sums by group, sorted; `fields` are functions from an item to cents or counts. */
 function sums(items: readonly Item[], key: readonly string[], fields: Record<string, (item: Item) => bigint>) {
-  const groups = new Map<string, Record<string, bigint>>();
-  for (const item of items) {
-    const group = groups.get(keyOf(item, key)) ?? Object.fromEntries(Object.keys(fields).map((name) => [name, 0n]));
-    for (const [name, value] of Object.entries(fields)) group[name] = group[name]! + value(item);
-    groups.set(keyOf(item, key), group);
-  }
-  return groups;
+  const groups = groupBy(items, (item) => keyOf(item, key));
+  const sum = (group: readonly Item[]): Sums =>
+    Object.fromEntries(
+      Object.entries(fields).map(([name, value]) => [name, group.reduce((total, item) => total + value(item), 0n)]),
+    );
+  return [...groups].map(([group, members]): [string, Sums] => [String(group), sum(members)]).sort();
 }
 
 const amount = (field: string) => (item: Item) => cents(item[field]);
@@ -48,9 +50,9 @@ describe('the three reports tell one story', () => {
       quantityPayable: when('Geaccepteerd', count('quantity')),
     };
     const reported = Object.fromEntries(Object.keys(byState).map((field) => [field, amount(field)]));
-    const expected = sums(orders, key, byState);
-    expect(commissions).toHaveLength(expected.size);
-    expect(sums(commissions, key, { ...reported, quantityPayable: count('quantityPayable') })).toEqual(expected);
+    const summed = sums(commissions, key, { ...reported, quantityPayable: count('quantityPayable') });
+    expect(summed).toHaveLength(commissions.length);
+    expect(firstDifference(summed, sums(orders, key, byState))).toBeUndefined();
     const states = new Set(orders.map((item) => item.status));
     expect(states).toEqual(new Set(['Open', 'Geaccepteerd', 'Geweigerd', 'Geweigerd: klik te oud']));
   });
@@ -60,46 +62,45 @@ describe('the three reports tell one story', () => {
     const [orders, promotions] = [await items('orders', FROM, TO), await items('promotions', FROM, TO)];
     const dated: Item[] = promotions.map((row) => ({ ...row, orderDate: row.date! }));
     const key = ['orderDate', ...PLACEMENT];
-    const expected = sums(orders, key, {
-      commission: amount('commission'),
-      revenueExclVat: revenue('priceExclVat'),
-      revenueInclVat: revenue('priceInclVat'),
-    });
     const reported = sums(dated, key, {
       commission: amount('commission'),
       revenueExclVat: amount('revenueExclVat'),
       revenueInclVat: amount('revenueInclVat'),
+      orders: count('orders'),
     });
-    expect(reported.size).toBe(dated.length);
-    for (const [group, sum] of expected) expect(reported.get(group)).toEqual(sum);
-    const empty = [...reported].filter(([group]) => !expected.has(group)).map(([, sum]) => sum);
-    expect(empty.every((sum) => Object.values(sum).every((value) => value === 0n))).toBe(true);
-    const ids = groupBy(orders, (item) => keyOf(item, key));
-    for (const row of dated)
-      expect(Number(row.orders)).toBe(new Set(ids.get(keyOf(row, key))?.map((item) => item.orderId)).size);
+    // The first item of every order counts the order.
+    const first = new Set([...groupBy(orders, (item) => item.orderId).values()].map(([item]) => item));
+    const expected = sums(orders, key, {
+      commission: amount('commission'),
+      revenueExclVat: revenue('priceExclVat'),
+      revenueInclVat: revenue('priceInclVat'),
+      orders: (item) => (first.has(item) ? 1n : 0n),
+    });
+    expect(reported).toHaveLength(dated.length);
+    const sold = reported.filter(([, sum]) => Object.values(sum).some((value) => value !== 0n));
+    expect(firstDifference(sold, expected)).toBeUndefined();
   });
 
   test('promotions have at least as many clicks as orders, and ratios of what they show', async () => {
     const { items } = await openSandbox();
     const rows = await items('promotions', '2026-06-01', '2026-06-10');
-    for (const row of rows) {
-      const [clicks, impressions, orders] = ['clicks', 'impressions', 'orders'].map((field) => Number(row[field]));
-      expect(clicks).toBeGreaterThanOrEqual(orders!);
-      expect(impressions).toBeGreaterThanOrEqual(clicks!);
-      expect(Number(row.clickThroughRate)).toBeCloseTo(clicks! / impressions!, 5);
-      expect('conversion' in row).toBe(clicks! > 0);
-      expect('averageOrderValue' in row).toBe(orders! > 0);
-    }
+    const wrong = rows.filter((row) => {
+      const [clicks = 0, impressions = 0, orders = 0] = ['clicks', 'impressions', 'orders'].map((f) => Number(row[f]));
+      const rateFits = Math.abs(Number(row.clickThroughRate) - clicks / impressions) < 0.000001;
+      const absentFit = 'conversion' in row === clicks > 0 && 'averageOrderValue' in row === orders > 0;
+      return clicks < orders || impressions < clicks || !rateFits || !absentFit;
+    });
+    expect(wrong).toEqual([]);
     expect(rows.some((row) => !('averageOrderValue' in row))).toBe(true);
   });
 });
 
 describe('an answer', () => {
   test.each(REPORTS)('of %s is the truth, field by field and in its order', async (report) => {
-    const { items, truth } = await openSandbox({ ordersPerDay: 200 });
+    const { items, truth } = await openSandbox();
     const answered = await items(report, '2026-05-20', TO);
-    expect(answered.length).toBeGreaterThan(1000);
-    expect(answered).toEqual(truth(report, '2026-05-20', TO));
+    expect(answered.length).toBeGreaterThan(800);
+    expect(firstDifference(answered, truth(report, '2026-05-20', TO))).toBeUndefined();
   });
 
   test('of orders has the same bytes on its fast way as on the way through the cells of each row', async () => {
@@ -171,7 +172,7 @@ describe('the life of an item', () => {
     const stage = (item: Item) =>
       stages[String(item.status)]! + (item.statusFinal ? 1 : 0) + (item.approvedForPayment ? 1 : 0);
     let before: Item[] = [];
-    for (const age of [1, 6, 8, 15, 31, 40, 55, 70, 79]) {
+    for (const age of [1, 6, 8, 15, 31, 40, 55, 70, SETTLED_AFTER_DAYS]) {
       sandbox.setNow(NOON + (age - 9) * 86_400_000);
       const now = await items('orders', ordered, ordered);
       expect(before.filter((item, i) => stage(item) > stage(now[i]!))).toEqual([]);

@@ -26,7 +26,20 @@ interface User {
   readonly gid?: number;
 }
 
+export interface Postgres {
+  /** Superuser, database `postgres`. */
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const { url, stop } = await startPostgres();
+  project.provide('pgUrl', url);
+  return stop;
+}
+
+/** Starts a throw-away server; `stop` ends it and removes everything of it. */
+export async function startPostgres(): Promise<Postgres> {
   const base = mkdtempSync(path.join(tmpdir(), 'partner-etl-pg-'));
   chmodSync(base, 0o755);
   const user = unprivileged();
@@ -36,13 +49,13 @@ export default async function setup(project: TestProject): Promise<() => Promise
   initialise(native, data, user);
   const port = await freePort();
   const server = await start(native, data, port, user);
-  project.provide('pgUrl', `postgres://postgres@127.0.0.1:${port}/postgres`);
-  return async () => {
+  const stop = async () => {
     const gone = new Promise((resolve) => server.once('exit', resolve));
     server.kill('SIGQUIT'); // at once: nothing of it is kept
     await gone;
     rmSync(base, { recursive: true, force: true });
   };
+  return { url: `postgres://postgres@127.0.0.1:${port}/postgres`, stop };
 }
 
 function nativeDir(): string {

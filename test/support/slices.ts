@@ -24,6 +24,8 @@ export interface SliceOptions {
   readonly fetchId?: string;
 }
 
+const FETCH_ID = 'f0000000001';
+
 export const day = (text: string): Day => text as Day;
 
 export class SliceMaker {
@@ -53,7 +55,7 @@ export class SliceMaker {
     rows: readonly RowText[],
     options: SliceOptions = {},
   ): Promise<LoadSlice> {
-    const fetchId = options.fetchId ?? 'f0000000001';
+    const fetchId = options.fetchId ?? FETCH_ID;
     const columns = storedColumns(pipeline);
     const fixed: RowText = { [pipeline.day]: sliceDay, fetch_id: fetchId };
     const values = rows.map((row) => {
@@ -79,17 +81,11 @@ export class SliceMaker {
     const rejects = options.rejects ?? [];
     const rejectsFile = rejects.length === 0 ? null : await this.writeRejects(pipeline, sliceDay, rejects);
     const content: SliceContent = {
-      day: sliceDay,
+      ...plainContent(pipeline, sliceDay),
       digest: await this.digest(file, rejects),
       ...(await this.sums(pipeline, file)),
       rejects: rejects.length,
-      duplicates: 0,
-      settled: false,
-      version: pipeline.version,
-      fetch_id: options.fetchId ?? 'f0000000001',
-      fetched_at: '2026-01-02T03:04:05.678Z',
-      key_min: null,
-      key_max: null,
+      fetch_id: options.fetchId ?? FETCH_ID,
       ...options.content,
     };
     return { pipeline, content, file, rejectsFile };
@@ -97,12 +93,19 @@ export class SliceMaker {
 
   /** Slices of neighbouring days with `rowsADay` plausible rows each, keyed uniquely; `seed` changes what they say. */
   async many(pipeline: Pipeline, from: Day, days: number, rowsADay: number, seed = 1): Promise<LoadSlice[]> {
-    const slices: LoadSlice[] = [];
-    for (let i = 0; i < days; i++) {
-      const sliceDay = addDays(from, i);
-      slices.push(await this.fromSelect(pipeline, sliceDay, plausible(pipeline, sliceDay, rowsADay, seed)));
-    }
-    return slices;
+    const sliceDays = Array.from({ length: days }, (_, i) => addDays(from, i));
+    const files: string[] = [];
+    for (const sliceDay of sliceDays) files.push(await this.write(plausible(pipeline, sliceDay, rowsADay, seed)));
+    const items = ['filename', 'count(*) AS rows', ...sumExpressions(storedColumns(pipeline)).map((sum) => sum.sql)];
+    const sums = await this.engine.rows(
+      `SELECT ${items.join(', ')} FROM read_parquet(${quoteList(files)}, filename = true) GROUP BY filename`,
+    );
+    const byFile = new Map(sums.map((row) => [row.filename, { rows: Number(row.rows), sums: sumsOf(row) }]));
+    return sliceDays.map((sliceDay, i) => {
+      const digest = createHash('sha256').update(`${pipeline.name} ${sliceDay} ${rowsADay} ${seed}`).digest('hex');
+      const content = { ...plainContent(pipeline, sliceDay), digest, fetch_id: `f${seed}`, ...byFile.get(files[i]!) };
+      return { pipeline, content, file: files[i]!, rejectsFile: null };
+    });
   }
 
   private async write(select: string): Promise<string> {
@@ -118,7 +121,7 @@ export class SliceMaker {
     rejects: readonly Partial<RejectRecord>[],
   ): Promise<string> {
     const rows = rejects.map((reject, i) => {
-      const { fetch_id = 'f0000000001', item = i, reason = 'bad_number', detail = '', raw = '{}' } = reject;
+      const { fetch_id = FETCH_ID, item = i, reason = 'bad_number', detail = '', raw = '{}' } = reject;
       const texts = [pipeline.name, sliceDay, fetch_id, String(item), reason, detail, raw];
       return `(${texts.map(literal).join(', ')})`;
     });
@@ -146,6 +149,24 @@ export class SliceMaker {
     }
     return hash.digest('hex');
   }
+}
+
+/** What is declared of a slice without rows and rejects. */
+function plainContent(pipeline: Pipeline, sliceDay: Day): SliceContent {
+  return {
+    day: sliceDay,
+    digest: '',
+    rows: 0,
+    rejects: 0,
+    duplicates: 0,
+    sums: {},
+    settled: false,
+    version: pipeline.version,
+    fetch_id: FETCH_ID,
+    fetched_at: '2026-01-02T03:04:05.678Z',
+    key_min: null,
+    key_max: null,
+  };
 }
 
 function literal(text: string | null): string {

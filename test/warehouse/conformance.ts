@@ -1,4 +1,5 @@
 /** What every target must do, whatever its engine: the claims are the same, the engines are real. */
+import { describe } from 'vitest';
 import type { NewWarehouse } from './bench.ts';
 import { migrating } from './conformance/migrating.ts';
 import { publishing } from './conformance/publishing.ts';
@@ -8,10 +9,6 @@ import { refusing } from './conformance/refusing.ts';
 import { values } from './conformance/values.ts';
 
 export function conformance(newWarehouse: NewWarehouse): void {
-  publishing(newWarehouse);
-  refusing(newWarehouse);
-  recording(newWarehouse);
-  values(newWarehouse);
-  querying(newWarehouse);
-  migrating(newWarehouse);
+  for (const part of [publishing, refusing, recording, values, querying, migrating])
+    describe(part.name, () => part(newWarehouse)); // a group each, as each registers hooks
 }

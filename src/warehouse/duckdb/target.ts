@@ -30,6 +30,8 @@ export interface DuckdbTargetOptions {
   readonly pipelines: readonly Pipeline[];
 }
 
+type Changed = Pick<PublishResult, 'slices' | 'rows'>;
+
 /** How long a publication waits for another one into the same file. */
 const LOCK_WAIT_MS = 30_000;
 
@@ -77,14 +79,11 @@ class DuckdbTarget implements Target {
 
   async publish(publication: Publication): Promise<PublishResult> {
     const startedMs = this.clock.now();
-    const nothing = { slices: 0, rows: 0, copyMs: 0 };
     const changed = await changedSlices(publication.slices, (pipeline) => this.digests(pipeline));
-    if (changed.length === 0) return { ...nothing, tookMs: this.clock.now() - startedMs };
+    if (changed.length === 0) return { slices: 0, rows: 0, tookMs: this.clock.now() - startedMs, copyMs: 0 };
     const lock = await this.lock(publication);
     try {
-      const again = await changedSlices(changed, (pipeline) => this.digests(pipeline));
-      const done = again.length === 0 ? nothing : await this.replace(publication, again);
-      return { ...done, tookMs: this.clock.now() - startedMs };
+      return { ...(await this.replace(publication, changed)), tookMs: this.clock.now() - startedMs };
     } finally {
       await lock.release();
     }
@@ -126,14 +125,14 @@ class DuckdbTarget implements Target {
     const copyMs = this.clock.now() - startedMs;
     try {
       const engine = await this.warehouse.openNext(next);
-      let rows: number;
+      let done: Changed;
       try {
-        rows = await this.change(engine, publication, slices);
+        done = await this.change(engine, publication, slices);
       } finally {
         engine.close();
       }
-      await this.warehouse.putInPlace(next);
-      return { slices: slices.length, rows, copyMs };
+      if (done.slices > 0) await this.warehouse.putInPlace(next);
+      return { ...done, copyMs };
     } catch (cause) {
       throw this.publishError(cause);
     } finally {
@@ -151,18 +150,22 @@ class DuckdbTarget implements Target {
     });
   }
 
-  private async change(engine: Engine, publication: Publication, slices: readonly LoadSlice[]): Promise<number> {
+  private async change(engine: Engine, publication: Publication, slices: readonly LoadSlice[]): Promise<Changed> {
     await checkFiles(engine, slices);
     await migrateDuckdb(engine, this.pipelines, this.clock);
+    const db = duckdbBookkeeping(engine.connection);
+    // Somebody else may have published while this one waited for the lock.
+    const changed = await changedSlices(slices, (pipeline) => currentDigests(db, pipeline));
+    if (changed.length === 0) return { slices: 0, rows: 0 };
     const at = isoTime(this.clock.now());
     const rows = await engine.transaction(async () => {
       let loaded = 0;
-      for (const load of loadsOf(slices)) loaded += await loadPipeline(engine, load, at);
-      await recordPublication(duckdbBookkeeping(engine.connection), publication, slices, at);
+      for (const load of loadsOf(changed)) loaded += await loadPipeline(engine, load, at);
+      await recordPublication(db, publication, changed, at);
       return loaded;
     });
     await engine.run('CHECKPOINT');
-    return rows;
+    return { slices: changed.length, rows };
   }
 
   private async checkFolder(): Promise<void> {

@@ -29,6 +29,8 @@ export interface PostgresTargetOptions {
   readonly pipelines: readonly Pipeline[];
 }
 
+type Loaded = Pick<PublishResult, 'slices' | 'rows'>;
+
 /** A COPY of 100 million rows ends within this; what takes longer hangs. */
 const LOAD_TIMEOUT_MS = 3_600_000;
 const READ_TIMEOUT_MS = 600_000;
@@ -97,10 +99,7 @@ class PostgresTarget implements Target {
     });
   }
 
-  private async replace(
-    publication: Publication,
-    slices: readonly LoadSlice[],
-  ): Promise<{ slices: number; rows: number }> {
+  private async replace(publication: Publication, slices: readonly LoadSlice[]): Promise<Loaded> {
     opened += 1;
     const engine = await Engine.open({ tempDir: path.join(this.workDir, `postgres-${process.pid}-${opened}`) });
     try {
@@ -112,7 +111,7 @@ class PostgresTarget implements Target {
     }
   }
 
-  private async load(engine: Engine, publication: Publication, slices: readonly LoadSlice[]) {
+  private async load(engine: Engine, publication: Publication, slices: readonly LoadSlice[]): Promise<Loaded> {
     const writing = { readOnly: false, statementTimeoutMs: LOAD_TIMEOUT_MS };
     try {
       return await this.sessions.transaction(writing, async (client) => {

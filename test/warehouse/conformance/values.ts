@@ -82,9 +82,11 @@ export function values(newWarehouse: NewWarehouse): void {
       expect((await column('order_id')).sort()).toEqual([...ids].sort());
     });
 
-    test.each(EDGES)('%s %s is exact', async (name, given, found) => {
-      await load([{ [name]: given }]);
-      expect(await column(`CAST(${name} AS VARCHAR)`)).toEqual([found]);
+    test('at the edges of their types arrive exact', async () => {
+      await load(EDGES.map(([name, given]) => ({ [name]: given })));
+      const names = [...new Set(EDGES.map(([name]) => name))];
+      const texts = await column(`concat(${names.map((name) => `CAST(${name} AS VARCHAR)`).join(', ')})`);
+      expect(texts).toEqual(EDGES.map(([, , found]) => found));
     });
 
     test('ratios are the same double', async () => {

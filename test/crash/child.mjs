@@ -1,0 +1,39 @@
+// One night of the built program that kills itself at a named step: arguments are the build's folder, the step, how many of its
+// occurrences pass before, and the time (ms) that it is. Settings come from the environment.
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+const [build, stopAt, occurrence, nowMs] = process.argv.slice(2);
+const load = (file) => import(pathToFileURL(path.join(build, file)).href);
+const { openApp } = await load('src/app.js');
+const { loadConfig } = await load('src/config.js');
+const { runNight } = await load('src/run/night.js');
+
+const ahead = Number(nowMs) - Date.now();
+const clock = {
+  now: () => Date.now() + ahead,
+  sleep: (ms, signal) =>
+    new Promise((resolve, reject) => {
+      const timer = setTimeout(resolve, Math.min(ms, 2 ** 31 - 1));
+      signal?.addEventListener('abort', () => {
+        clearTimeout(timer);
+        reject(signal.reason);
+      });
+    }),
+};
+const nothing = () => {};
+let left = Number(occurrence);
+const app = await openApp({
+  config: await loadConfig({ env: process.env, cwd: process.cwd(), packageRoot: path.dirname(build) }),
+  clock,
+  random: Math.random,
+  log: { debug: nothing, info: nothing, warn: nothing, error: nothing },
+  progress: { begin: nothing, window: nothing, end: nothing, note: nothing },
+  signal: new AbortController().signal,
+  step: (name) => {
+    if (name === stopAt && left-- === 0) process.kill(process.pid, 'SIGKILL');
+  },
+});
+const { exitCode } = await runNight(app.context, []);
+await app.close();
+process.exitCode = exitCode;

@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Day } from '../../src/core/days.ts';
+import { day, publicationOf, SliceMaker } from '../support/slices.ts';
+import { pipelines, rowsOf, type Warehouse } from './bench.ts';
+import { duckdbWarehouse } from './duckdb/warehouse.ts';
+import { postgresWarehouse } from './postgres/warehouse.ts';
+
+const FIRST = day('2026-03-27');
+
+describe('the two engines', () => {
+  let warehouses: Warehouse[];
+  let declared: Map<string, Map<Day, unknown>>;
+
+  beforeAll(async () => {
+    const maker = await SliceMaker.open();
+    warehouses = [await duckdbWarehouse(), await postgresWarehouse()];
+    const slices = (await Promise.all(pipelines.map((pipeline) => maker.many(pipeline, FIRST, 5, 300)))).flat();
+    declared = new Map(pipelines.map(({ name }) => [name, new Map()]));
+    for (const { pipeline, content } of slices)
+      declared.get(pipeline.name)?.set(content.day, { rows: content.rows, sums: content.sums });
+    for (const warehouse of warehouses) await warehouse.open().publish(publicationOf('r1', slices));
+    await maker.close();
+  });
+  afterAll(() => Promise.all(warehouses.map((warehouse) => warehouse.remove())));
+
+  /** The same question to both. */
+  const both = <T>(ask: (warehouse: Warehouse) => Promise<T>) => Promise.all(warehouses.map(ask));
+
+  test.each(pipelines.map((pipeline) => [pipeline.name, pipeline] as const))(
+    'give the same sums of %s as the lake, sign for sign',
+    async (name, pipeline) => {
+      const [duckdb, postgres] = await both((warehouse) => warehouse.open().sums(pipeline));
+      expect(duckdb).toEqual(declared.get(name));
+      expect(postgres).toEqual(declared.get(name));
+    },
+  );
+
+  test.each(['fact_promotion_day', 'fact_order_item', 'fact_commission_day', 'dim_date', 'dim_site', 'dim_sub_id'])(
+    'show the same rows of warehouse.%s, sign for sign',
+    async (table) => {
+      const ratios = [
+        'click_through_rate',
+        'earnings_per_click',
+        'earnings_per_mille',
+        'conversion',
+        'average_order_value',
+      ];
+      const contents = await both(async (warehouse) => {
+        const { columns, rows } = await warehouse.open().query(`SELECT * FROM warehouse.${table}`, 10_000);
+        // Each engine has its own way to print a double; that the doubles are equal is a test of its own.
+        const kept = columns.flatMap((column, i) => (ratios.includes(column) || column === 'loaded_at' ? [] : [i]));
+        return { columns, rows: rows.map((row) => JSON.stringify(kept.map((i) => row[i]))).sort() };
+      });
+      expect(contents[0]?.rows.length).toBeGreaterThan(0);
+      expect(contents[0]).toEqual(contents[1]);
+    },
+  );
+
+  test('have the same bookkeeping: tables, columns, order, NULL and comments', async () => {
+    const columns = `SELECT table_name, column_name, is_nullable = 'YES' FROM information_schema.columns
+      WHERE table_schema = 'etl' AND table_name <> 'drift' ORDER BY table_name, ordinal_position`;
+    const [duckdb, postgres] = await both((warehouse) => rowsOf(warehouse.open(), columns));
+    expect(duckdb).toEqual(postgres);
+    expect(new Set(duckdb?.map(([table]) => table))).toEqual(
+      new Set(['drift_by_fetch', 'fetch', 'hold', 'migration', 'receipt', 'reject', 'run']),
+    );
+    const comments: Record<string, string> = {
+      duckdb: `SELECT table_name, column_name, comment FROM duckdb_columns() WHERE schema_name = 'etl' AND table_name <> 'drift'
+        UNION ALL SELECT table_name, NULL, comment FROM duckdb_tables() WHERE schema_name = 'etl'`,
+      postgres: `SELECT relname, attname, col_description(attrelid, attnum) FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
+        WHERE relnamespace = 'etl'::regnamespace AND relkind = 'r' AND attnum > 0
+        UNION ALL SELECT relname, NULL, obj_description(oid) FROM pg_class WHERE relnamespace = 'etl'::regnamespace AND relkind = 'r'`,
+    };
+    const [ours, theirs] = await both(async (warehouse) => {
+      const found = await rowsOf(warehouse.open(), comments[warehouse.engine]!);
+      return new Map(found.map(([table, column, comment]) => [`${table}.${column}`, comment]));
+    });
+    expect(ours).toEqual(theirs);
+    expect([...(ours ?? [])].filter(([, comment]) => comment === null)).toEqual([]);
+  });
+
+  test('describe every view', async () => {
+    const comments: Record<string, string> = {
+      duckdb: 'SELECT view_name, comment FROM duckdb_views() WHERE NOT internal ORDER BY 1',
+      postgres: `SELECT relname, obj_description(oid) FROM pg_class
+        WHERE relkind = 'v' AND relnamespace IN ('etl'::regnamespace, 'warehouse'::regnamespace) ORDER BY 1`,
+    };
+    const [duckdb, postgres] = await both((warehouse) => rowsOf(warehouse.open(), comments[warehouse.engine]!));
+    expect(duckdb).toEqual(postgres);
+    expect(duckdb?.map(([name]) => name)).toEqual(['dim_date', 'dim_site', 'dim_sub_id', 'drift']);
+    expect(duckdb?.filter(([, comment]) => comment === null)).toEqual([]);
+  });
+});

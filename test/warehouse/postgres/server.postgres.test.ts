@@ -1,0 +1,155 @@
+import { createServer } from 'node:net';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { orders } from '../../../pipelines/orders.ts';
+import type { LoadSlice, Target } from '../../../src/warehouse/target.ts';
+import { day, publicationOf, SliceMaker } from '../../support/slices.ts';
+import { leapingClock, rowsOf } from '../bench.ts';
+import { type Cut, openProxy } from './proxy.ts';
+import { type PostgresWarehouse, postgresWarehouse } from './warehouse.ts';
+
+const FIRST = day('2026-03-01');
+const COUNT = 'SELECT count(*) FROM warehouse.fact_order_item';
+
+describe('the Postgres server', () => {
+  let maker: SliceMaker;
+  let warehouse: PostgresWarehouse;
+  let target: Target;
+  const slices = (rows: number, seed = 1): Promise<LoadSlice[]> => maker.many(orders, FIRST, 2, rows, seed);
+
+  beforeAll(async () => {
+    maker = await SliceMaker.open();
+  });
+  afterAll(() => maker.close());
+  beforeEach(async () => {
+    warehouse = await postgresWarehouse();
+    target = warehouse.open();
+    await target.publish(publicationOf('r1', await slices(1)));
+  });
+  afterEach(() => warehouse.remove());
+
+  const COPY = 'COPY warehouse';
+  const breaks: [string, Cut, string, number][] = [
+    ['in the middle of COPY', { after: COPY, at: 'product_title', delivered: false }, 'postgres_connection', 2],
+    ['before COMMIT reaches the server', { after: COPY, at: 'COMMIT', delivered: false }, 'commit_unknown', 2],
+    ['before the answer to COMMIT arrives', { after: COPY, at: 'COMMIT', delivered: true }, 'commit_unknown', 0],
+  ];
+  test.each(breaks)('lost %s: told as retry, and the next try ends the same', async (_, cut, code, left) => {
+    const proxy = await openProxy(warehouse.url);
+    onTestFinished(() => proxy.close());
+    const relayed = warehouse.openAt(proxy.url);
+    proxy.setCut(cut);
+    const publication = publicationOf('r2', await slices(3000));
+    await expect(relayed.publish(publication)).rejects.toMatchObject({ kind: 'retry', code });
+    proxy.setCut(null);
+    expect(await relayed.publish(publication)).toMatchObject({ slices: left });
+    expect(await rowsOf(target, COUNT)).toEqual([['6000']]);
+    expect(await rowsOf(target, 'SELECT count(*), count(superseded_at) FROM etl.receipt')).toEqual([['4', '2']]);
+  });
+
+  test('ending our session while it waits is told as retry', async () => {
+    const free = await warehouse.occupy();
+    const publishing = expect(target.publish(publicationOf('r2', await slices(2)))).rejects.toMatchObject({
+      kind: 'retry',
+    });
+    const end = `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+      WHERE application_name = 'partner-etl' AND query LIKE '%pg_try_advisory_xact_lock%' AND datname = current_database()`;
+    while ((await warehouse.ask(end))[0] === '0');
+    await publishing;
+    await free();
+    expect(await target.publish(publicationOf('r2', await slices(2)))).toMatchObject({ slices: 2 });
+  });
+
+  test('who else publishes is told by session, user, program and time', async () => {
+    const free = await warehouse.occupy();
+    const patient = warehouse.open(leapingClock());
+    await expect(patient.publish(publicationOf('r2', await slices(2)))).rejects.toThrow(
+      /^session \d+ of postgres \(a test\) from 127\.0\.0\.1, since \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ, is publishing/,
+    );
+    await free();
+  });
+
+  test('nobody there: retry, with the address but not the password', async () => {
+    const port = await closedPort();
+    const error = await warehouse
+      .openAt(`postgres://me:geheim@127.0.0.1:${port}/x`)
+      .check()
+      .catch((thrown) => thrown);
+    expect(error).toMatchObject({ kind: 'retry', code: 'postgres_connection' });
+    expect(error.message).toContain(String(port));
+    expect(JSON.stringify([error.message, error.hint, error.concern])).not.toContain('geheim');
+  });
+
+  test.each([
+    ['an unknown database', (url: string) => url.replace(/\/t_.*/, '/nowhere')],
+    ['an unknown user', (url: string) => url.replace('postgres@', 'nobody_such@')],
+    ['an address that is none', () => 'postgres://me:geheim@[nonsense/x'],
+  ])('%s: the settings are to be mended', async (_, change) => {
+    await expect(warehouse.openAt(change(warehouse.url)).check()).rejects.toMatchObject({
+      kind: 'usage',
+      code: 'postgres_login',
+      hint: expect.stringContaining('PARTNER_ETL_POSTGRES_URL'),
+    });
+  });
+
+  test('a user without rights is told by check and by publish', async () => {
+    const name = `guest_${new URL(warehouse.url).pathname.slice(3)}`;
+    await warehouse.execute(`CREATE ROLE ${name} LOGIN; GRANT USAGE ON SCHEMA etl, warehouse TO ${name};
+      GRANT SELECT ON ALL TABLES IN SCHEMA etl, warehouse TO ${name}`);
+    onTestFinished(() => warehouse.execute(`DROP OWNED BY ${name}; DROP ROLE ${name}`).catch(() => undefined));
+    const guest = warehouse.openAt(warehouse.url.replace('postgres@', `${name}@`));
+    const rights = { kind: 'failed', code: 'postgres_rights' };
+    expect((await guest.digests('orders')).size).toBe(2);
+    await expect(guest.check()).rejects.toMatchObject(rights);
+    await expect(guest.publish(publicationOf('r2', await slices(2)))).rejects.toMatchObject(rights);
+  });
+
+  test('a text that Postgres cannot hold is told, and nothing is published', async () => {
+    const [sound] = await slices(2);
+    const select = `SELECT * REPLACE (concat('a', chr(0), 'b') AS product_title) FROM read_parquet('${sound!.file}')`;
+    const bad = await maker.fromSelect(orders, FIRST, select);
+    await expect(target.publish(publicationOf('r2', [bad]))).rejects.toMatchObject({
+      kind: 'failed',
+      code: 'postgres_value',
+    });
+    expect(await rowsOf(target, COUNT)).toEqual([['2']]);
+  });
+
+  test('a settings of the server that prints days and times otherwise changes nothing', async () => {
+    const name = new URL(warehouse.url).pathname.slice(1);
+    await warehouse.execute(
+      `ALTER DATABASE ${name} SET DateStyle = 'German'; ALTER DATABASE ${name} SET TimeZone = 'Asia/Tokyo'`,
+    );
+    const other = warehouse.open();
+    expect([...(await other.digests('orders')).keys()]).toEqual([FIRST, '2026-03-02']);
+    expect([...(await other.sums(orders)).keys()]).toEqual([FIRST, '2026-03-02']);
+    expect(await other.publish(publicationOf('r2', await slices(2)))).toMatchObject({ slices: 2 });
+  });
+
+  test('keyed tables have their key, every fact table an index on its day, a slice one current receipt', async () => {
+    const indexes = `SELECT concat(tablename, ': ', regexp_replace(indexdef, '.* USING ', '')) FROM pg_indexes
+      WHERE schemaname = 'warehouse' OR indexname = 'receipt_current' ORDER BY 1`;
+    expect(await warehouse.ask(indexes)).toEqual([
+      'fact_commission_day: btree (order_date)',
+      'fact_order_item: btree (order_date)',
+      'fact_order_item: btree (order_id, order_item_id)',
+      'fact_promotion_day: btree (promotion_date)',
+      'receipt: btree (pipeline, slice_day) WHERE (superseded_at IS NULL)',
+    ]);
+  });
+
+  test('a write of somebody else in the facts does not get lost unseen: the sums tell', async () => {
+    await warehouse.execute('UPDATE warehouse.fact_order_item SET price_incl_vat = price_incl_vat + 0.000001');
+    const [slice] = await slices(1);
+    expect((await target.sums(orders)).get(FIRST)?.sums.price_incl_vat).not.toBe(slice!.content.sums.price_incl_vat);
+  });
+});
+
+/** A port on which nobody listens. */
+function closedPort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => resolve(port));
+    });
+  });
+}
