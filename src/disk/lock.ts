@@ -5,13 +5,14 @@
  * of it with the process, also at kill -9. So a lock is an empty DuckDB file held open. fcntl locks are per process,
  * hence the set of names held here. Beside it stands `<name>.json`, which tells others who holds it; it is only information.
  */
-import { mkdir } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { access, constants, link, mkdir, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { Clock } from '../core/clock.ts';
 import { isoTime } from '../core/clock.ts';
-import { readIfThere, writeJson } from './atomic.ts';
+import { readIfThere, syncFile, writeJson } from './atomic.ts';
 
 export interface LockHolder {
   readonly pid: number;
@@ -26,6 +27,8 @@ export interface Lock {
 
 const heldHere = new Set<string>();
 
+const SMALL = { threads: '1', memory_limit: '16MiB' };
+
 /** Takes the lock if it is free; null when somebody holds it. `file` is a path without an ending. */
 export async function tryLock(file: string, what: string, clock: Clock): Promise<Lock | null> {
   const name = path.resolve(file);
@@ -33,21 +36,43 @@ export async function tryLock(file: string, what: string, clock: Clock): Promise
   heldHere.add(name);
   let instance: DuckDBInstance;
   try {
-    await mkdir(path.dirname(name), { recursive: true });
-    instance = await DuckDBInstance.create(`${name}.lock`, { threads: '1', memory_limit: '16MiB' });
+    await makeLockFile(`${name}.lock`);
+    instance = await DuckDBInstance.create(`${name}.lock`, SMALL);
   } catch (error) {
     heldHere.delete(name);
-    if (await isWritable(path.dirname(name))) return null;
+    if (await isAllowed(path.dirname(name), constants.W_OK)) return null;
     throw error;
   }
-  const holder: LockHolder = { pid: process.pid, host: hostname(), since: isoTime(clock.now()), what };
-  await writeJson(`${name}.json`, holder);
-  return {
-    release: async () => {
-      instance.closeSync();
-      heldHere.delete(name);
-    },
+  const release = async () => {
+    instance.closeSync();
+    heldHere.delete(name);
   };
+  const holder: LockHolder = { pid: process.pid, host: hostname(), since: isoTime(clock.now()), what };
+  try {
+    await writeJson(`${name}.json`, holder);
+  } catch (error) {
+    await release();
+    throw error;
+  }
+  return { release };
+}
+
+/**
+ * DuckDB writes a new file in several steps, and one that a kill leaves half written can never be opened again: everybody would
+ * take the lock for held, for ever. So the file is made beside its place and linked to it whole. Where the file system has
+ * no links, or somebody else was first, DuckDB finds or makes the file itself.
+ */
+async function makeLockFile(file: string): Promise<void> {
+  await mkdir(path.dirname(file), { recursive: true });
+  if (await isAllowed(file, constants.F_OK)) return;
+  const beside = `${file}.${randomBytes(6).toString('hex')}.tmp`;
+  try {
+    (await DuckDBInstance.create(beside, SMALL)).closeSync();
+    await syncFile(beside);
+    await link(beside, file).catch(() => undefined);
+  } finally {
+    await rm(beside, { force: true });
+  }
 }
 
 /** Waits for the lock, looking again every `pollMs`; null when `waitMs` have passed. */
@@ -73,9 +98,8 @@ export async function lockHolder(file: string): Promise<LockHolder | null> {
   return text === null ? null : (JSON.parse(text) as LockHolder);
 }
 
-async function isWritable(dir: string): Promise<boolean> {
-  const { access, constants } = await import('node:fs/promises');
-  return access(dir, constants.W_OK).then(
+async function isAllowed(file: string, mode: number): Promise<boolean> {
+  return access(file, mode).then(
     () => true,
     () => false,
   );

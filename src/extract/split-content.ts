@@ -301,7 +301,10 @@ export class Content {
     this.text.giveUp();
   }
 
-  /** Sets the item in hand aside for its first fault, which the byte at `at` shows; outside items, where nothing can be set aside, refuses the answer. */
+  /**
+   * Sets the item in hand aside for its first fault, which the byte at `at` of the chunk shows. Outside items nothing can be
+   * set aside, so there the answer is refused.
+   */
   private giveUp(reason: RejectReason, found: string, at = this.input.at): void {
     const { input, item } = this;
     if (!this.inItem) input.refuse('malformed', `has a member that is no sound JSON: ${reason}, ${found}`, at);

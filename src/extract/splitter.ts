@@ -13,8 +13,9 @@
  * does not know, their tokens as received; `_b` when a known field has a value that its type cannot take: it names the first
  * such, and each such is null. Mended and counted as drift: an escaped lone surrogate becomes U+FFFD, an escaped NUL goes.
  *
- * One pass over bytes, in chunks of any size, and the same lines, rejects and errors whatever the chunks are. Memory: three
- * times the bytes of the largest item, up to `itemBytes` each, and half a megabyte of lines.
+ * One pass over bytes, in chunks of any size, and the same lines, rejects and errors whatever the chunks are. Order items of
+ * 570 bytes pass at 410 MB/s of one core, with every field unknown at 48 (test/bench/splitter.ts). Memory: a megabyte as a
+ * rule; an item made of hundreds of thousands of unknown keys takes some fifteen times its bytes, and buffers that grew stay.
  */
 import { assert } from '../core/errors.ts';
 import { LIMITS } from '../core/limits.ts';
@@ -22,9 +23,7 @@ import type { SplitLimits, SplitOptions, SplitResult } from './split-contract.ts
 import { Machine } from './split-machine.ts';
 
 export type {
-  DriftKind,
   Expect,
-  RejectReason,
   SplitDrift,
   SplitField,
   SplitLimits,

@@ -16,6 +16,7 @@
  */
 import { copyFile, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
+import pLimit from 'p-limit';
 import type { ZodType } from 'zod';
 import { type Day, monthOf } from '../core/days.ts';
 import { EtlError } from '../core/errors.ts';
@@ -66,6 +67,9 @@ export type SliceChange =
 
 export type HoldWords = Pick<HeldSlice, 'reason' | 'detail' | 'rows_before' | 'held_at'>;
 
+/** Manifests read at a time: thirty years are 360 of them, and open files are limited. */
+const FILES_AT_ONCE = 16;
+
 export class Lake {
   private readonly root: string;
   private readonly cache = new Map<string, Map<Day, SliceEntry>>();
@@ -88,7 +92,8 @@ export class Lake {
     const known = this.cache.get(pipeline);
     if (known) return known;
     const months = await readdir(path.join(this.root, pipeline)).catch(ignoreMissing);
-    const manifests = await Promise.all(months.sort().map((month) => this.month(pipeline, month)));
+    const few = pLimit(FILES_AT_ONCE);
+    const manifests = await Promise.all(months.sort().map((month) => few(() => this.month(pipeline, month))));
     const slices = new Map(manifests.flatMap((m) => Object.entries(m.slices)).sort(byDay) as [Day, SliceEntry][]);
     this.cache.set(pipeline, slices);
     return slices;

@@ -1,15 +1,19 @@
 /** Which slices of a publication a target does not have yet. */
 import type { Day } from '../core/days.ts';
 import { assert } from '../core/errors.ts';
-import type { LoadSlice } from './target.ts';
+import type { LoadSlice, Publication } from './target.ts';
 
-/** Those whose digest is not that of the current receipt; `digests` asks the target, once for each pipeline. */
+/**
+ * The slices whose digest is not that of the current receipt, or all of them for a warehouse that is made afresh.
+ * `digests` asks the target, once for each pipeline.
+ */
 export async function changedSlices(
-  slices: readonly LoadSlice[],
+  { slices, afresh }: Pick<Publication, 'slices' | 'afresh'>,
   digests: (pipeline: string) => Promise<ReadonlyMap<Day, string>>,
 ): Promise<LoadSlice[]> {
   const names = new Set(slices.map(({ pipeline, content }) => `${pipeline.name} ${content.day}`));
   assert(names.size === slices.length, 'a slice is in a publication twice');
+  if (afresh) return [...slices];
   const changed: LoadSlice[] = [];
   for (const name of new Set(slices.map((slice) => slice.pipeline.name))) {
     const current = await digests(name);

@@ -47,6 +47,15 @@ export function onDays(column: string, days: readonly Day[]): string {
   return `${between(first.from, last.to)} AND (${ranges.map(({ from, to }) => between(from, to)).join(' OR ')})`;
 }
 
+/** Statements that empty a warehouse before it is made afresh; the receipts stay as the record of what it held before `at`. */
+export function emptying(pipelines: readonly Pipeline[], at: string): string[] {
+  return [
+    ...pipelines.map((pipeline) => `DELETE FROM ${factTable(pipeline)}`),
+    'DELETE FROM etl.reject',
+    `UPDATE etl.receipt SET superseded_at = TIMESTAMPTZ ${quoteText(at)} WHERE superseded_at IS NULL`,
+  ];
+}
+
 /** Rows and exact sums by day, of all days or of the given ones. */
 export function daySums(pipeline: Pipeline, days?: readonly Day[]): string {
   const day = quoteName(pipeline.day);

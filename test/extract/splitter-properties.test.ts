@@ -121,9 +121,10 @@ function sameWithAnyCuts(answer: Uint8Array, seed: number): Outcome {
 
 describe('the splitter', () => {
   it('gives the values that JSON.parse gives, numbers with every digit', () => {
-    const answers = fc.tuple(fc.array(item, { maxLength: 5 }), choices, fc.nat());
+    const answers = fc.tuple(fc.array(item, { maxLength: 4 }), choices, fc.nat());
     fc.assert(
-      fc.property(answers, ([items, stream, seed]) => {
+      fc.property(answers, ([some, stream, seed]) => {
+        const items = [...some, ...some]; // the second time they may take the fast path
         const next = () => stream.next().value as number;
         const json = `${space(next)}{${space(next)}"items":[${items.map((of) => write(of, next)).join(',')}]}`;
         const { lines, rejects, result } = sameWithAnyCuts(bytesOf(json), seed);
@@ -166,7 +167,8 @@ describe('the splitter', () => {
     );
     const cases = fc.tuple(fc.array(item, { minLength: 1, maxLength: 3 }), value, damages, choices, fc.nat());
     fc.assert(
-      fc.property(cases, ([items, member, strokes, stream, seed]) => {
+      fc.property(cases, ([some, member, strokes, stream, seed]) => {
+        const items = [...some, ...some];
         const next = () => stream.next().value as number;
         const json = `{"page":${write(member, next)},"items":[${items.map((of) => write(of, next)).join(',')}],"z":1}`;
         const answer = strokes.reduce(damaged, bytesOf(json));

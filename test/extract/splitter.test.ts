@@ -209,7 +209,7 @@ describe('an item of an answer', () => {
         '1.5.5',
         '1-2',
       ].map((token): [string, string[]] => ['bad_literal', [`{"price":${token}}`]]),
-      ...['tru', 'True', 'nul', 'nulll', 'truefalse', 'undefined', 'false1', 'TRUE'].map(
+      ...['tru', 'trux', 'falsx', 'True', 'nul', 'nulll', 'truefalse', 'undefined', 'false1', 'TRUE'].map(
         (token): [string, string[]] => ['bad_literal', [`{"final":${token}}`]],
       ),
       ['bad_literal', ['{"id":01}']],

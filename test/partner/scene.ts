@@ -57,7 +57,7 @@ export class Scene {
   }
 
   static async open(): Promise<Scene> {
-    const home = homePaths(await mkdtemp(path.join(tmpdir(), 'partner-')));
+    const home = homePaths(await mkdtemp(path.join(tmpdir(), 'partner-stage-')));
     let now = () => 0;
     const service = await ScriptedService.start(() => now());
     return new Scene((clock) => {

@@ -12,7 +12,7 @@ import { appliedMigrations, currentDigests, hasBookkeeping, newestRunId, recordP
 import { changedSlices } from '../changes.ts';
 import { pendingMigrations, readMigrations } from '../migrations.ts';
 import { checkFiles } from '../slice-files.ts';
-import { daySums, daySumsOf, loadsOf } from '../slice-sql.ts';
+import { daySums, daySumsOf, emptying, loadsOf } from '../slice-sql.ts';
 import type { LoadSlice, Publication, PublishResult, QueryResult, SliceSums, Target } from '../target.ts';
 import { duckdbBookkeeping } from './dialect.ts';
 import { loadPipeline } from './load.ts';
@@ -79,8 +79,9 @@ class DuckdbTarget implements Target {
 
   async publish(publication: Publication): Promise<PublishResult> {
     const startedMs = this.clock.now();
-    const changed = await changedSlices(publication.slices, (pipeline) => this.digests(pipeline));
-    if (changed.length === 0) return { slices: 0, rows: 0, tookMs: this.clock.now() - startedMs, copyMs: 0 };
+    const { afresh = false } = publication;
+    const changed = await changedSlices(publication, (pipeline) => this.digests(pipeline));
+    if (changed.length === 0 && !afresh) return { slices: 0, rows: 0, tookMs: this.clock.now() - startedMs, copyMs: 0 };
     const lock = await this.lock(publication);
     try {
       return { ...(await this.replace(publication, changed)), tookMs: this.clock.now() - startedMs };
@@ -121,6 +122,7 @@ class DuckdbTarget implements Target {
     slices: readonly LoadSlice[],
   ): Promise<Omit<PublishResult, 'tookMs'>> {
     const startedMs = this.clock.now();
+    if (publication.afresh) await this.warehouse.setAsideIfDamaged();
     const next = await this.warehouse.copyNext();
     const copyMs = this.clock.now() - startedMs;
     try {
@@ -131,7 +133,7 @@ class DuckdbTarget implements Target {
       } finally {
         engine.close();
       }
-      if (done.slices > 0) await this.warehouse.putInPlace(next);
+      if (done.slices > 0 || publication.afresh) await this.warehouse.putInPlace(next);
       return { ...done, copyMs };
     } catch (cause) {
       throw this.publishError(cause);
@@ -155,11 +157,13 @@ class DuckdbTarget implements Target {
     await migrateDuckdb(engine, this.pipelines, this.clock);
     const db = duckdbBookkeeping(engine.connection);
     // Somebody else may have published while this one waited for the lock.
-    const changed = await changedSlices(slices, (pipeline) => currentDigests(db, pipeline));
-    if (changed.length === 0) return { slices: 0, rows: 0 };
+    const { afresh = false } = publication;
+    const changed = await changedSlices({ slices, afresh }, (pipeline) => currentDigests(db, pipeline));
+    if (changed.length === 0 && !afresh) return { slices: 0, rows: 0 };
     const at = isoTime(this.clock.now());
     const rows = await engine.transaction(async () => {
       let loaded = 0;
+      for (const statement of afresh ? emptying(this.pipelines, at) : []) await engine.run(statement);
       for (const load of loadsOf(changed)) loaded += await loadPipeline(engine, load, at);
       await recordPublication(db, publication, changed, at);
       return loaded;

@@ -102,6 +102,16 @@ export class WarehouseFile {
     }
   }
 
+  /** Renames a file that DuckDB cannot open any more, so that a new one can be made; a sound one stays. For the holder of the lock. */
+  async setAsideIfDamaged(): Promise<void> {
+    if (!(await this.exists())) return;
+    try {
+      await this.read((engine) => engine.run('SELECT 1'));
+    } catch {
+      await rename(this.path, `${this.path}.damaged`);
+    }
+  }
+
   /** Copies the current file (or none) to where it can be changed. For the holder of the lock. */
   async copyNext(): Promise<string> {
     await rm(this.nextDir, { recursive: true, force: true });

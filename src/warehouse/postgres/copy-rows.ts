@@ -4,9 +4,10 @@
  *
  * Measured for 1,000,000 rows: 3.2 s this way, against 9.5 s for binary and 13 s for text made in JavaScript, and 40 s for inserts.
  */
-import { pipeline as streamed } from 'node:stream/promises';
+import { once } from 'node:events';
+import { finished } from 'node:stream/promises';
 import type { DuckDBBlobValue } from '@duckdb/node-api';
-import { from as copyFrom } from 'pg-copy-streams';
+import { type CopyStreamQuery, from as copyFrom } from 'pg-copy-streams';
 import type { ColumnKind } from '../../core/columns.ts';
 import { EtlError } from '../../core/errors.ts';
 import { type Engine, quoteName, quoteText } from '../../engine/duckdb.ts';
@@ -39,9 +40,40 @@ export async function copyRows(
   if (files.length === 0) return 0;
   const names = columns.map((c) => quoteName(c.column)).join(', ');
   const copy = client.query(copyFrom(`COPY ${table} (${names}) FROM STDIN`));
-  await streamed(copyLines(engine, columns, files), copy);
+  await send(copyLines(engine, columns, files), copy);
   if (copy.rowCount !== expected) throw unreadable(`${copy.rowCount} rows were read for ${table}, not ${expected}`);
   return copy.rowCount;
+}
+
+/**
+ * Writes the chunks and ends the COPY; rejects with what went wrong first, on either side.
+ *
+ * Not stream.pipeline: that gives up on an error of the server while DuckDB is still fetching the next chunk in another thread, and
+ * closing DuckDB under it corrupts memory (seen as aborts of the whole process). Here no fetch is under way once this returns.
+ */
+async function send(chunks: AsyncIterable<Buffer>, copy: CopyStreamQuery): Promise<void> {
+  const done = finished(copy);
+  done.catch(() => undefined); // it is awaited below; until then it must not count as unhandled
+  let failed = false;
+  copy.on('error', () => {
+    failed = true; // also keeps a stream that fails twice from ending the process
+  });
+  try {
+    for await (const chunk of chunks) {
+      if (failed) break; // a refused COPY has let go of its connection: writing to it would throw
+      if (!copy.write(chunk)) await Promise.race([once(copy, 'drain'), done]);
+    }
+  } catch (error) {
+    if (!failed) copy.destroy(asError(error)); // tells the server that the COPY is off
+    await done.catch(() => undefined);
+    throw error;
+  }
+  if (!failed) copy.end();
+  await done;
+}
+
+function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
 
 async function* copyLines(

@@ -8,7 +8,7 @@ import { Engine } from '../../engine/duckdb.ts';
 import { type Bookkeeping, currentDigests, hasBookkeeping, newestRunId, recordPublication } from '../bookkeeping.ts';
 import { changedSlices } from '../changes.ts';
 import { checkFiles } from '../slice-files.ts';
-import { daySums, daySumsOf, loadsOf } from '../slice-sql.ts';
+import { daySums, daySumsOf, emptying, loadsOf } from '../slice-sql.ts';
 import type { LoadSlice, Publication, PublishResult, QueryResult, SliceSums, Target } from '../target.ts';
 import { postgresBookkeeping } from './bookkeeping.ts';
 import { checkServer } from './check.ts';
@@ -78,8 +78,9 @@ class PostgresTarget implements Target {
 
   async publish(publication: Publication): Promise<PublishResult> {
     const startedMs = this.clock.now();
-    const changed = await changedSlices(publication.slices, (pipeline) => this.digests(pipeline));
-    const done = changed.length === 0 ? { slices: 0, rows: 0 } : await this.replace(publication, changed);
+    const changed = await changedSlices(publication, (pipeline) => this.digests(pipeline));
+    const done =
+      changed.length === 0 && !publication.afresh ? { slices: 0, rows: 0 } : await this.replace(publication, changed);
     return { ...done, tookMs: this.clock.now() - startedMs, copyMs: 0 };
   }
 
@@ -117,10 +118,12 @@ class PostgresTarget implements Target {
       return await this.sessions.transaction(writing, async (client) => {
         await takeLock(client, this.clock);
         const db = postgresBookkeeping(client);
-        const changed = await changedSlices(slices, (pipeline) => currentDigests(db, pipeline));
-        if (changed.length === 0) return { slices: 0, rows: 0 };
+        const { afresh = false } = publication;
+        const changed = await changedSlices({ slices, afresh }, (pipeline) => currentDigests(db, pipeline));
+        if (changed.length === 0 && !afresh) return { slices: 0, rows: 0 };
         const at = isoTime(this.clock.now());
         let rows = 0;
+        for (const statement of afresh ? emptying(this.pipelines, at) : []) await client.query(statement);
         for (const load of loadsOf(changed)) rows += await loadPipeline(client, engine, load, at);
         await recordPublication(db, publication, changed, at);
         return { slices: changed.length, rows };

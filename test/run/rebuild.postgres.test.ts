@@ -1,0 +1,88 @@
+/** Rebuilding from the lake, and a target that is switched on later: no call, and the warehouse of an undisturbed run. */
+import { truncate, unlink } from 'node:fs/promises';
+import path from 'node:path';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { runRebuild } from '../../src/run/again.ts';
+import { verify } from '../../src/run/verify.ts';
+import { openWorld, type World } from '../support/nights.ts';
+import { type Database, freshDatabase } from '../support/postgres-database.ts';
+
+let database: Database;
+let world: World;
+beforeAll(async () => {
+  database = await freshDatabase();
+  world = await openWorld({ postgresUrl: database.url });
+  expect((await world.night()).errors).toEqual([]);
+});
+afterAll(async () => {
+  await world.close();
+  await database.drop();
+});
+
+async function expectBothWhole(): Promise<void> {
+  expect(await world.differences(world.lookback(), 'duckdb')).toEqual([]);
+  expect(await world.differences(world.lookback(), 'postgres')).toEqual([]);
+  expect((await world.within(verify)).differences).toEqual([]);
+}
+
+const rebuild = (name?: string) => world.within((context) => runRebuild(context, name));
+
+it('a night brings the same into DuckDB and Postgres', expectBothWhole);
+
+it('a DuckDB file that was deleted is made again without a call', async () => {
+  await unlink(path.join(world.home, 'warehouse.duckdb'));
+  const calls = { ...world.sandbox.stats.calls };
+  expect((await rebuild('duckdb')).exitCode).toBe(0);
+  expect(world.sandbox.stats.calls).toEqual(calls);
+  await expectBothWhole();
+});
+
+it('a damaged DuckDB file is set aside and made again', async () => {
+  const file = path.join(world.home, 'warehouse.duckdb');
+  await truncate(file, 5000);
+  expect((await world.within(verify)).differences.map((d) => [d.hop, d.mend])).toContainEqual([
+    'duckdb',
+    'partner-etl rebuild --target duckdb',
+  ]);
+  expect((await rebuild()).errors).toEqual([]);
+  await expectBothWhole();
+});
+
+it('rows that somebody changed or slipped in are found by verify and gone after a rebuild; the receipts stay', async () => {
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  await client.query(
+    'UPDATE warehouse.fact_order_item SET commission = commission + 1 WHERE order_item_id = (SELECT max(order_item_id) FROM warehouse.fact_order_item)',
+  );
+  await client.query(
+    "INSERT INTO warehouse.fact_promotion_day (promotion_date, fetch_id, loaded_at) VALUES ('2001-01-01', 'x', now())",
+  );
+  const found = (await world.within(verify)).differences;
+  expect(found.map((d) => [d.hop, d.pipeline])).toEqual([
+    ['postgres', 'promotions'],
+    ['postgres', 'orders'],
+  ]);
+  const before = await client.query('SELECT count(*) AS n FROM etl.receipt');
+  expect((await rebuild('postgres')).exitCode).toBe(0);
+  await expectBothWhole();
+  const after = await client.query(
+    'SELECT count(*) AS n, count(*) FILTER (WHERE superseded_at IS NULL) AS current FROM etl.receipt',
+  );
+  expect(Number(after.rows[0].n)).toBe(Number(before.rows[0].n) + Number(after.rows[0].current));
+  await client.end();
+});
+
+it('nights go on in both', async () => {
+  world.passDays(1);
+  const { from } = world.lookback();
+  const [item] = world.sandbox.truth('orders', from, from);
+  world.sandbox.change({
+    kind: 'move-item',
+    orderId: String(item?.orderId),
+    orderItemId: String(item?.orderItemId),
+    toDay: world.lookback().to,
+  });
+  expect((await world.night()).errors).toEqual([]);
+  await expectBothWhole();
+});
