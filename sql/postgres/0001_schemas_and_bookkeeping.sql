@@ -1,11 +1,23 @@
 -- The three schemas, and the bookkeeping in `etl`: what ran, what was fetched, what is loaded, set aside, kept back and odd.
 -- The tables have the same names and columns in both engines.
-CREATE SCHEMA warehouse;
-CREATE SCHEMA mart;
-CREATE SCHEMA etl;
-COMMENT ON SCHEMA warehouse IS 'Facts and dimensions.';
-COMMENT ON SCHEMA mart IS 'Views for analysts.';
-COMMENT ON SCHEMA etl IS 'Bookkeeping: receipts, runs, fetches, rejects, holds, drift.';
+--
+-- A schema that is there already was made by the administrator of a server where we may not make any.
+DO $$
+BEGIN
+  IF to_regnamespace('warehouse') IS NULL THEN
+    CREATE SCHEMA warehouse;
+    COMMENT ON SCHEMA warehouse IS 'Facts and dimensions.';
+  END IF;
+  IF to_regnamespace('mart') IS NULL THEN
+    CREATE SCHEMA mart;
+    COMMENT ON SCHEMA mart IS 'Views for analysts.';
+  END IF;
+  IF to_regnamespace('etl') IS NULL THEN
+    CREATE SCHEMA etl;
+    COMMENT ON SCHEMA etl IS 'Bookkeeping: receipts, runs, fetches, rejects, holds, drift.';
+  END IF;
+END
+$$;
 
 CREATE TABLE etl.run (
   run_id     text NOT NULL,

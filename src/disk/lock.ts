@@ -34,15 +34,14 @@ export async function tryLock(file: string, what: string, clock: Clock): Promise
   const name = path.resolve(file);
   if (heldHere.has(name)) return null;
   heldHere.add(name);
-  let instance: DuckDBInstance;
+  let instance: DuckDBInstance | null = null;
   try {
     await makeLockFile(`${name}.lock`);
-    instance = await DuckDBInstance.create(`${name}.lock`, SMALL);
-  } catch (error) {
-    heldHere.delete(name);
-    if (await isAllowed(path.dirname(name), constants.W_OK)) return null;
-    throw error;
+    instance = await open(`${name}.lock`);
+  } finally {
+    if (!instance) heldHere.delete(name);
   }
+  if (!instance) return null;
   const release = async () => {
     instance.closeSync();
     heldHere.delete(name);
@@ -55,6 +54,16 @@ export async function tryLock(file: string, what: string, clock: Clock): Promise
     throw error;
   }
   return { release };
+}
+
+/** The lock, or null when another process has it. */
+async function open(file: string): Promise<DuckDBInstance | null> {
+  try {
+    return await DuckDBInstance.create(file, SMALL);
+  } catch (error) {
+    if (await isAllowed(path.dirname(file), constants.W_OK)) return null;
+    throw error;
+  }
 }
 
 /**

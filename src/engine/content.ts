@@ -8,7 +8,7 @@
  * then look changed. Not made to withstand somebody who forges collisions: the service could as well send other figures.
  */
 import { createHash } from 'node:crypto';
-import { FETCH_COLUMN, type Pipeline, storedColumns } from '../core/pipeline.ts';
+import { FETCH_COLUMN, type Pipeline, type StoredColumn, storedColumns } from '../core/pipeline.ts';
 import type { SliceContent } from '../core/records.ts';
 import { sumExpressions, sumsOf } from './control-sums.ts';
 import { quoteName, type Row } from './duckdb.ts';
@@ -17,8 +17,14 @@ import { quoteName, type Row } from './duckdb.ts';
 export function rowHashSql(pipeline: Pipeline): string {
   const texts = storedColumns(pipeline)
     .filter((c) => c.column !== FETCH_COLUMN)
-    .map((c) => `coalesce(${quoteName(c.column)}::VARCHAR, chr(30))`);
+    .map((c) => `coalesce(${canonicalText(c)}, chr(30))`);
   return `md5_number(concat_ws(chr(31), ${texts.join(', ')}))`;
+}
+
+/** Times as microseconds: spelling an instant out goes through ICU and costs as much as all other columns together. */
+function canonicalText({ column, kind }: StoredColumn): string {
+  const isTime = kind === 'local-time' || kind === 'utc-time';
+  return `${isTime ? `epoch_us(${quoteName(column)})` : quoteName(column)}::VARCHAR`;
 }
 
 const HALF = '18446744073709551615::UHUGEINT';

@@ -15,7 +15,6 @@ import type { Vault } from './vault.ts';
 /** An answer's lines, and what the splitter said of it. */
 export interface SplitAnswer {
   readonly linesFile: string;
-  readonly lineBytes: number;
   readonly splitRejectsFile: string;
   readonly split: SplitResult;
 }
@@ -113,12 +112,10 @@ export async function splitAnswer(
   const rejects = await open(splitRejectsFile, 'w');
   let waiting: Uint8Array[] = [];
   let refused = '';
-  let lineBytes = 0;
   const splitter = new Splitter({
     fields: splitFields(pipeline),
     onLines: (buffer) => {
       waiting.push(buffer.slice());
-      lineBytes += buffer.length;
     },
     onReject: (reject) => {
       refused += `${JSON.stringify(reject)}\n`;
@@ -137,7 +134,7 @@ export async function splitAnswer(
     }
     const split = splitter.end();
     await flush();
-    return { linesFile, splitRejectsFile, split, lineBytes };
+    return { linesFile, splitRejectsFile, split };
   } finally {
     await lines.close();
     await rejects.close();

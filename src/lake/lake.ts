@@ -73,29 +73,53 @@ const FILES_AT_ONCE = 16;
 export class Lake {
   private readonly root: string;
   private readonly cache = new Map<string, Map<Day, SliceEntry>>();
+  /** Counted so that what was read while a commit went on is not kept. */
+  private commits = 0;
 
   constructor(root: string) {
     this.root = root;
   }
 
-  /** Carries through a commit that was cut off. Call it under the run lock, before anything is read. */
+  /**
+   * Carries through a commit that was cut off, and removes files of one that did not come as far as its journal: whoever reads
+   * all Parquet files of a month would count them. Call it under the run lock, before anything is read.
+   */
   async recover(): Promise<boolean> {
+    const wasCutOff = await this.finishCommit();
+    await this.sweepLeftovers();
+    return wasCutOff;
+  }
+
+  private async finishCommit(): Promise<boolean> {
     const journal = await readManifest(this.journalFile, journalSchema);
     if (!journal) return false;
     await this.apply(journal);
-    this.cache.clear();
+    this.forget([...this.cache.keys()]);
     return true;
+  }
+
+  /** A month whose manifest is missing or damaged is left as it is: its files may be all that is left to mend it with. */
+  private async sweepLeftovers(): Promise<void> {
+    for (const name of await readdir(this.root).catch(ignoreMissing)) {
+      if (name.endsWith('.tmp')) await rm(path.join(this.root, name), { force: true });
+      for (const month of await this.months(name)) {
+        const file = path.join(this.folder(name, month), 'manifest.json');
+        const manifest = await readManifest(file, monthManifest).catch(() => null);
+        if (manifest) await sweep(this.folder(name, month), manifest);
+      }
+    }
   }
 
   /** Every slice of a pipeline, in the order of days. Damaged manifests are refused by name. */
   async slices(pipeline: string): Promise<ReadonlyMap<Day, SliceEntry>> {
     const known = this.cache.get(pipeline);
     if (known) return known;
-    const months = await readdir(path.join(this.root, pipeline)).catch(ignoreMissing);
+    const months = await this.months(pipeline);
+    const { commits } = this;
     const few = pLimit(FILES_AT_ONCE);
-    const manifests = await Promise.all(months.sort().map((month) => few(() => this.month(pipeline, month))));
+    const manifests = await Promise.all(months.map((month) => few(() => this.month(pipeline, month))));
     const slices = new Map(manifests.flatMap((m) => Object.entries(m.slices)).sort(byDay) as [Day, SliceEntry][]);
-    this.cache.set(pipeline, slices);
+    if (commits === this.commits) this.cache.set(pipeline, slices);
     return slices;
   }
 
@@ -112,6 +136,7 @@ export class Lake {
   /** Makes all changes true at once. Files named in them are in the lake afterwards and gone from where they lay. */
   async commit(changes: readonly SliceChange[]): Promise<void> {
     if (changes.length === 0) return;
+    await this.finishCommit(); // an earlier one that failed half way, and whose journal this one would overwrite
     const months: Record<string, MonthManifest> = {};
     for (const change of changes) {
       const day = 'content' in change ? change.content.day : change.day;
@@ -119,11 +144,19 @@ export class Lake {
       const manifest = months[name] ?? (await this.month(change.pipeline, monthOf(day)));
       const entry = await this.changed(change, day, manifest.slices[day]);
       months[name] = { layout: 1, slices: { ...manifest.slices, [day]: entry } };
-      this.cache.delete(change.pipeline);
     }
     const journal: Journal = { layout: 1, months };
-    await writeJson(this.journalFile, journal);
-    await this.apply(journal);
+    try {
+      await writeJson(this.journalFile, journal);
+      await this.apply(journal);
+    } finally {
+      this.forget(changes.map(({ pipeline }) => pipeline));
+    }
+  }
+
+  private forget(pipelines: readonly string[]): void {
+    this.commits += 1;
+    for (const pipeline of pipelines) this.cache.delete(pipeline);
   }
 
   private async changed(change: SliceChange, day: Day, before: SliceEntry | undefined): Promise<SliceEntry> {
@@ -167,6 +200,12 @@ export class Lake {
   private async month(pipeline: string, month: string): Promise<MonthManifest> {
     const file = path.join(this.folder(pipeline, month), 'manifest.json');
     return (await readManifest(file, monthManifest)) ?? { layout: 1, slices: {} };
+  }
+
+  /** Months of a pipeline, oldest first; what else lies there is none of ours. */
+  private async months(pipeline: string): Promise<string[]> {
+    const names = await readdir(path.join(this.root, pipeline)).catch(ignoreMissing);
+    return names.filter((name) => /^\d{4}-\d{2}$/.test(name)).sort();
   }
 
   private folder(pipeline: string, month: string): string {

@@ -11,20 +11,25 @@ import type { Pipeline } from '../core/pipeline.ts';
 import { type Engine, quoteName, quoteText } from '../engine/duckdb.ts';
 import { UNIT } from './typing.ts';
 
-export async function markDuplicates(engine: Engine, pipeline: Pipeline, typed: string): Promise<void> {
+/** Table of the rows that are duplicates or lost against another; made only where there are any. */
+export const VERDICT = 'verdict';
+
+/**
+ * A relation of the rows of `typed` with what became of them: `_duplicate` true for an exact duplicate, `_reject` told for a row that
+ * lost. Null where there are none of either.
+ */
+export async function judgedRows(engine: Engine, pipeline: Pipeline, typed: string): Promise<string | null> {
   const key = pipeline.key?.map(quoteName).join(', ') ?? '_hash';
   const sound = `FROM ${typed} WHERE _reject IS NULL`;
   const counts = await engine.row(`SELECT count(*) AS n, count(DISTINCT hash(${key})) AS d ${sound}`);
-  if (counts.n === counts.d) return;
-  const ranked = `SELECT _item, _hash, row_number() OVER same AS place, first_value(_hash) OVER same AS winner ${sound}
+  if (counts.n === counts.d) return null;
+  const names = pipeline.key?.map((c) => `${quoteText(`${c} = `)} || ${quoteName(c)}`).join(` || ', ' || `) ?? "''";
+  const lost = `CASE WHEN _hash <> winner THEN 'conflicting_key' || ${UNIT} || ${names} END`;
+  const ranked = `SELECT *, row_number() OVER same AS place, first_value(_hash) OVER same AS winner ${sound}
     WINDOW same AS (PARTITION BY ${key} ORDER BY _item DESC)`;
   await engine.run(
-    `CREATE OR REPLACE TEMP TABLE doubled AS SELECT _item, _hash = winner AS equal FROM (${ranked}) WHERE place > 1`,
+    `CREATE OR REPLACE TEMP TABLE ${VERDICT} AS SELECT _item, ${lost} AS lost FROM (${ranked}) WHERE place > 1`,
   );
-  await engine.run(`UPDATE ${typed} SET _duplicate = true WHERE _item IN (SELECT _item FROM doubled WHERE equal)`);
-  const names = pipeline.key?.map((c) => `${quoteText(`${c} = `)} || ${quoteName(c)}`).join(` || ', ' || `) ?? "''";
-  await engine.run(
-    `UPDATE ${typed} SET _reject = 'conflicting_key' || ${UNIT} || ${names} WHERE _item IN (SELECT _item FROM doubled WHERE NOT equal)`,
-  );
-  await engine.run('DROP TABLE doubled');
+  const told = 'coalesce(v.lost, t._reject) AS _reject, v._item IS NOT NULL AND v.lost IS NULL AS _duplicate';
+  return `(SELECT t.* EXCLUDE (_reject), ${told} FROM ${typed} AS t LEFT JOIN ${VERDICT} AS v ON t._item = v._item)`;
 }

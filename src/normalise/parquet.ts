@@ -28,17 +28,18 @@ export async function writeSlice(
   input: { readonly pipeline: Pipeline; readonly outDir: string; readonly fetchId: string },
   typed: string,
   content: SliceContent,
+  isSorted: boolean,
 ): Promise<string> {
   const { pipeline } = input;
   const file = path.join(input.outDir, `${content.day}.parquet`);
   const columns = storedColumns(pipeline).map((c) =>
     c.column === FETCH_COLUMN ? `${quoteText(input.fetchId)} AS ${quoteName(FETCH_COLUMN)}` : quoteName(c.column),
   );
-  const order = [...pipeline.sort.map(quoteName), '_item'].join(', ');
+  const order = isSorted ? '' : `ORDER BY ${[...pipeline.sort.map(quoteName), '_item'].join(', ')}`;
   const written = await engine.run(
     `COPY (SELECT ${columns.join(', ')} FROM ${typed}
-       WHERE ${quoteName(pipeline.day)} = DATE ${quoteText(content.day)} AND _reject IS NULL AND NOT _duplicate ORDER BY ${order})
-     TO ${quoteText(file)} (${parquetOptions(pipeline, content)})`,
+       WHERE ${quoteName(pipeline.day)} = DATE ${quoteText(content.day)} AND _reject IS NULL AND NOT _duplicate ${order})
+     TO ${quoteText(file)} (${parquetOptions(pipeline, content)}, PRESERVE_ORDER true)`,
   );
   assert(written === content.rows, `${file}: ${content.rows} rows were counted, ${written} written`);
   return file;

@@ -9,11 +9,14 @@ import type { DayRange } from '../core/days.ts';
 import type { DerivedColumn, Pipeline, SourceColumn } from '../core/pipeline.ts';
 import { rowHashSql } from '../engine/content.ts';
 import { quoteName, quoteText } from '../engine/duckdb.ts';
+import { zoneStretches } from './zone.ts';
 
 /** Between the code of a reject and its detail: U+241F would be visible, U+001F is not. */
 export const UNIT = 'chr(31)';
 
 const raw = (column: string) => quoteName(`r_${column}`);
+/** A time as it stands, any offset in it left aside. */
+const wall = (column: string) => quoteName(`w_${column}`);
 
 /** The `columns` argument of read_json: item number, offset, length, unknown fields, wrong type, then every known field. */
 export function lineColumns(pipeline: Pipeline): string {
@@ -26,7 +29,9 @@ export function typedSelect(pipeline: Pipeline, source: string, range: DayRange,
   const raws = pipeline.columns.map((c) => `${quoteName(c.field)} AS ${raw(c.column)}`);
   const typed = pipeline.columns.map((c) => `${typedValue(c)} AS ${quoteName(c.column)}`);
   const checked = pipeline.columns.map((c) => c.column).map(raw);
-  const derived = pipeline.derived.map((d) => `${derivedValue(d, timeZone)} AS ${quoteName(d.column)}`);
+  const times = new Set(pipeline.derived.filter((d) => d.rule !== 'status-group').map((d) => d.from));
+  const walls = [...times].map((column) => `TRY_CAST(${raw(column)} AS TIMESTAMP) AS ${wall(column)}`);
+  const derived = pipeline.derived.map((d) => `${derivedValue(d, range, timeZone)} AS ${quoteName(d.column)}`);
   const stored = [...pipeline.columns, ...pipeline.derived].map((c) => quoteName(c.column));
   return `SELECT *, ${rowHashSql(pipeline)} AS _hash FROM (
     SELECT _item, _offset, _length, extra, ${stored.join(', ')},
@@ -34,7 +39,7 @@ export function typedSelect(pipeline: Pipeline, source: string, range: DayRange,
       ${driftText(pipeline)} AS _drift
     FROM (SELECT *${derived.map((d) => `, ${d}`).join('')} FROM (
       SELECT _i::BIGINT AS _item, _o::BIGINT AS _offset, _l::BIGINT AS _length, _x AS extra, _b,
-        ${[...checked, ...typed].join(',\n        ')}
+        ${[...checked, ...typed, ...walls].join(',\n        ')}
       FROM (SELECT _i, _o, _l, _x, _b, ${raws.join(', ')} FROM ${source})
     ))
   )`;
@@ -73,13 +78,15 @@ function dayPart(text: string): string {
   return `CASE WHEN ${day}::VARCHAR = left(${text}, 10) AND (length(${text}) = 10 OR substr(${text}, 11, 1) IN ('T', ' ')) THEN ${day} END`;
 }
 
-function derivedValue(derived: DerivedColumn, timeZone: string): string {
+function derivedValue(derived: DerivedColumn, range: DayRange, timeZone: string): string {
   const from = quoteName(derived.from);
+  const wallClock = wall(derived.from);
   switch (derived.rule) {
     case 'local-time':
-      return `CASE WHEN ${hasOffset(from)} THEN timezone(${quoteText(timeZone)}, TRY_CAST(${from} AS TIMESTAMPTZ)) ELSE ${wallClock(from)} END`;
+      return `CASE WHEN ${hasOffset(from)} THEN timezone(${quoteText(timeZone)}, TRY_CAST(${from} AS TIMESTAMPTZ)) ELSE ${wallClock} END`;
     case 'utc-time':
-      return `CASE WHEN ${hasOffset(from)} THEN TRY_CAST(${from} AS TIMESTAMPTZ) ELSE ${firstPass(wallClock(from), timeZone)} END`;
+      return `CASE WHEN ${hasOffset(from)} THEN TRY_CAST(${from} AS TIMESTAMPTZ) ${inStretches(wallClock, range, timeZone)}
+        ELSE ${firstPass(wallClock, timeZone)} END`;
     case 'status-group':
       return statusGroup(from);
   }
@@ -92,8 +99,14 @@ function hasOffset(text: string): string {
   return `CASE WHEN ${text} IS NULL OR ${usual} THEN false ELSE ${offset} END`;
 }
 
-function wallClock(text: string): string {
-  return `TRY_CAST(${text} AS TIMESTAMP)`;
+/** WHEN branches for the times of the window, where the zone's offset is known beforehand. */
+function inStretches(local: string, range: DayRange, timeZone: string): string {
+  return zoneStretches(range, timeZone)
+    .map(({ from, to, offsetMs }) => {
+      const within = `${local} >= TIMESTAMP ${quoteText(from)} AND ${local} < TIMESTAMP ${quoteText(to)}`;
+      return `WHEN ${within} THEN make_timestamptz(epoch_us(${local}) - ${offsetMs * 1000})`;
+    })
+    .join(' ');
 }
 
 /** ICU takes the second pass of the hour that autumn repeats; the contract wants the first, one hour before. */

@@ -52,14 +52,14 @@ async function fetchPipeline(session: Session, partner: Partner, plan: PipelineP
     const error = failed ?? (await settle(session, pipeline, taken as TakenIn));
     failures = error ? failures + 1 : 0;
     if (!error) continue;
-    if (context.signal.aborted) break;
-    tally.errors.push(error);
-    if (failures >= FAILURES_IN_A_ROW && i + 1 < windows.length)
+    if (!context.signal.aborted) tally.errors.push(error);
+    const isOver = context.signal.aborted || error.kind === 'refused' || error.kind === 'bug';
+    if (!isOver && failures < FAILURES_IN_A_ROW) continue;
+    await next; // it may still be writing into the run's folder
+    if (isOver) return leave(session, pipeline, false);
+    if (i + 1 < windows.length)
       context.progress.note(`${pipeline.name}: ${failures} windows failed in a row, the rest waits for the next run`);
-    if (error.kind === 'refused' || error.kind === 'bug') {
-      if (next) await next;
-      return false;
-    }
+    break;
   }
   await saveChecked(session, pipeline);
   context.progress.end(pipeline.name);

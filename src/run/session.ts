@@ -128,6 +128,8 @@ function sessionParts(context: RunContext, ledger: RunLedger, engine: Engine) {
   return { context, ledger, engine, tally: new Tally(), checked };
 }
 
+const INTERRUPTED = 'interrupted';
+
 async function perform(
   session: Session,
   work: (session: Session) => Promise<void>,
@@ -141,7 +143,7 @@ async function perform(
   }
   if (context.signal.aborted)
     tally.errors.push(
-      new EtlError('failed', 'interrupted', 'stopped on request before everything was fetched', {
+      new EtlError('failed', INTERRUPTED, 'stopped on request before everything was fetched', {
         hint: 'the same command goes on where this one stopped',
       }),
     );
@@ -160,10 +162,10 @@ async function perform(
   return { run, exitCode: tally.exitCode(), errors: tally.errors, published };
 }
 
-function resultOf({ context, tally }: Session): RunResult {
+function resultOf({ tally }: Session): RunResult {
   const code = tally.exitCode();
   if (code === EXIT.refused) return 'refused';
-  if (context.signal.aborted) return 'interrupted';
+  if (tally.errors.some((error) => error.code === INTERRUPTED)) return 'interrupted';
   if (code === EXIT.setAside) return 'set_aside';
   return code === EXIT.done ? 'done' : 'failed';
 }

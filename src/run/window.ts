@@ -96,29 +96,25 @@ export async function applyWindow(
     if (!options.isReplay && checked.vouches(range, sha256, pipeline.version))
       return await unchangedResult(context, pipeline, days);
     const slices = await context.lake.slices(pipeline.name);
-    const normalised = await normalise(
-      engine,
-      {
-        pipeline,
-        range,
-        days,
-        linesFile: taken.answer.linesFile,
-        lines: taken.answer.split.lines,
-        longestLineBytes: taken.answer.split.longestLineBytes,
-        splitRejectsFile: taken.answer.splitRejectsFile,
-        splitRejects: taken.answer.split.rejects,
-        fetchId: fetch.fetch_id,
-        fetchedAt: fetch.finished_at,
-        rawAnswer: () => context.vault.answer(fetch),
-        timeZone: context.timeZone,
-        outDir: path.join(taken.folder, 'out'),
-        isKnown: (day, digest) => {
-          const entry = slices.get(day);
-          return entry?.content.digest === digest || entry?.held?.content.digest === digest;
-        },
+    const normalised = await normalise(engine, {
+      pipeline,
+      range,
+      days,
+      linesFile: taken.answer.linesFile,
+      lines: taken.answer.split.lines,
+      longestLineBytes: taken.answer.split.longestLineBytes,
+      splitRejectsFile: taken.answer.splitRejectsFile,
+      splitRejects: taken.answer.split.rejects,
+      fetchId: fetch.fetch_id,
+      fetchedAt: fetch.finished_at,
+      rawAnswer: () => context.vault.answer(fetch),
+      timeZone: context.timeZone,
+      outDir: path.join(taken.folder, 'out'),
+      isKnown: (day, digest) => {
+        const entry = slices.get(day);
+        return entry?.content.digest === digest || entry?.held?.content.digest === digest;
       },
-      taken.answer.lineBytes,
-    );
+    });
     await context.step('normalised', `${pipeline.name} ${range.from}`);
     return await commitWindow(context, engine, pipeline, checked, taken, normalised);
   } finally {

@@ -2,13 +2,13 @@
 
 import { DUCKDB_TYPE } from '../core/columns.ts';
 import { EtlError } from '../core/errors.ts';
-import { storedColumns } from '../core/pipeline.ts';
-import { type Engine, quoteList, quoteName } from '../engine/duckdb.ts';
+import { type Pipeline, storedColumns } from '../core/pipeline.ts';
+import { type Engine, quoteList, quoteName, quoteText } from '../engine/duckdb.ts';
 import { controlError } from './slice-sql.ts';
 import type { LoadSlice } from './target.ts';
 
 /** Files that one statement reads: DuckDB opens them all, and their names make up the statement. */
-export const FILES_A_STATEMENT = 400;
+const FILES_A_STATEMENT = 400;
 
 /** A relation of the rows of some Parquet files; nothing is guessed from their paths. */
 export function parquetRows(files: readonly string[]): string {
@@ -75,27 +75,39 @@ export async function naming<T>(engine: Engine, slices: readonly LoadSlice[], wo
   }
 }
 
-/** Reads the slices' files one by one; `failed/lake_file` naming the first that cannot be read, null when all can. */
+/** Reads the slices' files one by one; `failed/lake_file` naming the first that cannot be loaded, null when all can. */
 export async function badFile(engine: Engine, slices: readonly LoadSlice[]): Promise<EtlError | null> {
-  for (const { pipeline, content, file, rejectsFile } of slices) {
-    // count() of a cast column reads and decodes every value of it.
-    const values = storedColumns(pipeline).map((c) => `count(CAST(${quoteName(c.column)} AS ${DUCKDB_TYPE[c.kind]}))`);
-    const checks = [
-      { path: file, items: values },
-      { path: rejectsFile, items: ['count(COLUMNS(*))'] },
-    ];
-    for (const { path, items } of checks) {
-      if (path === null) continue;
+  for (const slice of slices)
+    for (const [file, check] of [
+      [slice.file, rowsCheck(slice.pipeline)],
+      [slice.rejectsFile, 'count(COLUMNS(*))'],
+    ] as const) {
+      if (file === null) continue;
       try {
-        await engine.run(`SELECT ${items.join(', ')} FROM ${parquetRows([path])}`);
+        await engine.run(`SELECT ${check} FROM ${parquetRows([file])}`);
       } catch (cause) {
-        return new EtlError('failed', 'lake_file', `${pipeline.name} ${content.day}: cannot read ${path}`, {
-          cause,
-          concern: { pipeline: pipeline.name, day: content.day, file: path },
-          hint: 'the file is missing or damaged: make the slice again from the vault (replay)',
-        });
+        return fileError(slice, file, cause);
       }
     }
-  }
   return null;
+}
+
+/** Aggregates that read and decode every value, and fail where one is of another type or is missing. */
+function rowsCheck(pipeline: Pipeline): string {
+  const required = new Set(pipeline.columns.filter((c) => c.required).map((c) => c.column));
+  return storedColumns(pipeline)
+    .map(({ column, kind }) => {
+      const value = `CAST(${quoteName(column)} AS ${DUCKDB_TYPE[kind]})`;
+      if (!required.has(column)) return `count(${value})`;
+      return `count(CASE WHEN ${value} IS NULL THEN error(${quoteText(`${column} is missing`)}) ELSE '' END)`;
+    })
+    .join(', ');
+}
+
+function fileError({ pipeline, content }: LoadSlice, file: string, cause: unknown): EtlError {
+  return new EtlError('failed', 'lake_file', `${pipeline.name} ${content.day}: cannot load ${file}`, {
+    cause,
+    concern: { pipeline: pipeline.name, day: content.day, file },
+    hint: 'the file is missing or damaged: make the slice again from the vault (replay)',
+  });
 }

@@ -13,7 +13,7 @@ export interface TableComment {
 }
 
 /** What the declarations say of a pipeline's table, in the order of its columns. */
-export function declaredComments(pipeline: Pipeline): TableComment[] {
+function declaredComments(pipeline: Pipeline): TableComment[] {
   const { table } = pipeline;
   return [
     { table, column: null, comment: pipeline.about },

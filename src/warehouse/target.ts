@@ -83,7 +83,8 @@ export interface Target {
   /**
    * Replaces each slice whole, together with its receipt, everything in one transaction; creates or migrates tables first.
    * A slice whose current receipt has the same digest is left alone.
-   * Errors: `failed/control_sums` and `failed/lake_file` name pipeline and day in `concern`, and nothing was published;
+   * Errors: `failed/control_sums`, `failed/lake_file`, `failed/duplicate_key` and `failed/postgres_value` name pipeline and day in
+   * `concern`, and nothing was published; `failed/migration_changed` and `failed/newer_schema` refuse the tables as they are;
    * `retry/…` when the connection was lost; `locked/…` when another process publishes into the same warehouse.
    */
   publish(publication: Publication): Promise<PublishResult>;
@@ -91,7 +92,7 @@ export interface Target {
   /** Rows and exact sums by day, computed from the fact table, for the given days (all days when absent). */
   sums(pipeline: Pipeline, days?: readonly Day[]): Promise<ReadonlyMap<Day, SliceSums>>;
 
-  /** Runs a read-only query. Errors: `usage/sql` with the engine's message. */
+  /** Runs one read-only statement. Errors: `usage/sql` with the engine's message; `failed/no_warehouse` where there is no file yet. */
   query(sql: string, limit: number): Promise<QueryResult>;
 
   /** Checks rights and version without changing anything; throws an EtlError with the mend. Returns the engine's version. */

@@ -15,11 +15,13 @@ export interface Outcome extends Normalised {
   readonly rejected: readonly RejectRecord[];
 }
 
+/** `look` is called while the files that were made are still there. */
 export async function normaliseText(
   pipeline: Pipeline,
   answer: string | Uint8Array,
   range: DayRange,
   isKnown: (day: Day, digest: string) => boolean = () => false,
+  look: (normalised: Normalised) => Promise<void> = async () => undefined,
 ): Promise<Outcome> {
   const folder = await mkdtemp(path.join(tmpdir(), 'etl-normalise-'));
   const engine = await Engine.open({ tempDir: path.join(folder, 'spill') });
@@ -28,26 +30,23 @@ export async function normaliseText(
     for (let i = 0; i < bytes.length; i += 1000) yield bytes.subarray(i, i + 1000);
   }
   try {
-    const { split, lineBytes, linesFile, splitRejectsFile } = await splitAnswer(body(), pipeline, folder);
-    const normalised = await normalise(
-      engine,
-      {
-        pipeline,
-        range,
-        linesFile,
-        lines: split.lines,
-        longestLineBytes: split.longestLineBytes,
-        splitRejectsFile,
-        splitRejects: split.rejects,
-        fetchId: 'f-test',
-        fetchedAt: '2026-01-01T00:00:00.000Z',
-        rawAnswer: body,
-        timeZone: 'Europe/Amsterdam',
-        outDir: path.join(folder, 'out'),
-        isKnown,
-      },
-      lineBytes,
-    );
+    const { split, linesFile, splitRejectsFile } = await splitAnswer(body(), pipeline, folder);
+    const normalised = await normalise(engine, {
+      pipeline,
+      range,
+      linesFile,
+      lines: split.lines,
+      longestLineBytes: split.longestLineBytes,
+      splitRejectsFile,
+      splitRejects: split.rejects,
+      fetchId: 'f-test',
+      fetchedAt: '2026-01-01T00:00:00.000Z',
+      rawAnswer: body,
+      timeZone: 'Europe/Amsterdam',
+      outDir: path.join(folder, 'out'),
+      isKnown,
+    });
+    await look(normalised);
     const drift = [
       ...split.drift.map((d) => ({ pipeline: pipeline.name, fetch_id: 'f-test', ...d })),
       ...normalised.drift,

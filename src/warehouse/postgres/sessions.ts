@@ -13,7 +13,7 @@ const CONNECTIONS = 4;
 const CONNECT_TIMEOUT_MS = 10_000;
 const IDLE_TIMEOUT_MS = 10_000;
 
-export interface TransactionOptions {
+interface TransactionOptions {
   readonly readOnly: boolean;
   /** Longest time for one statement. */
   readonly statementTimeoutMs: number;

@@ -12,11 +12,10 @@ import { daySums, daySumsOf, emptying, loadsOf } from '../slice-sql.ts';
 import type { LoadSlice, Publication, PublishResult, QueryResult, SliceSums, Target } from '../target.ts';
 import { postgresBookkeeping } from './bookkeeping.ts';
 import { checkServer } from './check.ts';
-import { findDuplicate } from './duplicate-keys.ts';
-import { stateOf, UNIQUE_VIOLATION } from './errors.ts';
 import { loadPipeline } from './load.ts';
 import { takeLock } from './lock.ts';
 import { migratePostgres } from './migrate.ts';
+import { nameSlice, refusesRow } from './post-mortem.ts';
 import { runQuery } from './query.ts';
 import { type Client, Sessions } from './sessions.ts';
 
@@ -129,14 +128,11 @@ class PostgresTarget implements Target {
         return { slices: changed.length, rows };
       });
     } catch (error) {
-      if (!(error instanceof EtlError) || stateOf(error.cause) !== UNIQUE_VIOLATION) throw error;
-      await this.sessions.transaction(writing, async (client) => {
-        for (const load of loadsOf(slices)) {
-          const duplicate = await findDuplicate(client, engine, load);
-          if (duplicate) throw duplicate;
-        }
-      });
-      throw error;
+      if (!(error instanceof EtlError) || !refusesRow(error)) throw error;
+      const named = await this.sessions.transaction(writing, (client) =>
+        nameSlice(client, engine, loadsOf(slices), error),
+      );
+      throw named ?? error;
     }
   }
 }

@@ -104,17 +104,31 @@ describe('the Postgres server', () => {
   });
 
   test('a text that Postgres cannot hold is told, and nothing is published', async () => {
-    const [sound] = await slices(2);
+    const [sound, other] = await slices(2);
     const select = `SELECT * REPLACE (concat('a', chr(0), 'b') AS product_title) FROM read_parquet('${sound!.file}')`;
     const bad = await maker.fromSelect(orders, FIRST, select);
-    await expect(target.publish(publicationOf('r2', [bad]))).rejects.toMatchObject({
+    await expect(target.publish(publicationOf('r2', [other!, bad]))).rejects.toMatchObject({
       kind: 'failed',
       code: 'postgres_value',
+      concern: { pipeline: 'orders', day: FIRST },
+      message: expect.stringMatching(/^orders 2026-03-01: Postgres: /),
     });
     expect(await rowsOf(target, COUNT)).toEqual([['2']]);
   });
 
-  test('a settings of the server that prints days and times otherwise changes nothing', async () => {
+  test('a user who may not make schemas can fill those that were made for it', async () => {
+    const name = `owner_${new URL(warehouse.url).pathname.slice(3)}`;
+    await warehouse.execute(`DROP SCHEMA warehouse, mart, etl CASCADE; CREATE ROLE ${name} LOGIN`);
+    onTestFinished(() => warehouse.execute(`DROP OWNED BY ${name}; DROP ROLE ${name}`).catch(() => undefined));
+    const owner = warehouse.openAt(warehouse.url.replace('postgres@', `${name}@`));
+    await expect(owner.check()).rejects.toMatchObject({ kind: 'failed', code: 'postgres_rights' });
+    const schemas = ['warehouse', 'mart', 'etl'].map((schema) => `CREATE SCHEMA ${schema} AUTHORIZATION ${name}`);
+    await warehouse.execute(schemas.join('; '));
+    expect(await owner.check()).toMatch(/^\d+/);
+    expect(await owner.publish(publicationOf('r1', await slices(2)))).toMatchObject({ slices: 2, rows: 4 });
+  });
+
+  test('a setting of the server that prints days and times otherwise changes nothing', async () => {
     const name = new URL(warehouse.url).pathname.slice(1);
     await warehouse.execute(
       `ALTER DATABASE ${name} SET DateStyle = 'German'; ALTER DATABASE ${name} SET TimeZone = 'Asia/Tokyo'`,
