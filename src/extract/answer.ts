@@ -3,12 +3,12 @@
  * into a file of lines. Nothing is kept in memory beyond some chunks; each stage waits for the one behind it.
  */
 import { createHash } from 'node:crypto';
-import { open, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { EtlError } from '../core/errors.ts';
 import type { Pipeline } from '../core/pipeline.ts';
+import { FileSink } from '../disk/sink.ts';
 import { type Expect, type SplitField, type SplitResult, Splitter } from './splitter.ts';
 import type { Vault } from './vault.ts';
 
@@ -107,25 +107,20 @@ export async function splitAnswer(
 ): Promise<SplitAnswer> {
   const linesFile = path.join(folder, 'lines.ndjson');
   const splitRejectsFile = path.join(folder, 'split-rejects.ndjson');
-  await rm(splitRejectsFile, { force: true });
-  const lines = await open(linesFile, 'w');
-  const rejects = await open(splitRejectsFile, 'w');
+  const lines = await FileSink.open(linesFile);
+  const rejects = await FileSink.open(splitRejectsFile);
   let waiting: Uint8Array[] = [];
-  let refused = '';
+  let refused: Uint8Array[] = [];
   const splitter = new Splitter({
     fields: splitFields(pipeline),
-    onLines: (buffer) => {
-      waiting.push(buffer.slice());
-    },
-    onReject: (reject) => {
-      refused += `${JSON.stringify(reject)}\n`;
-    },
+    onLines: (buffer) => waiting.push(buffer.slice()),
+    onReject: (reject) => refused.push(Buffer.from(`${JSON.stringify(reject)}\n`)),
   });
   const flush = async () => {
-    if (waiting.length > 0) await lines.writev(waiting);
-    if (refused !== '') await rejects.write(refused);
+    for (const part of waiting) await lines.write(part);
+    for (const part of refused) await rejects.write(part);
     waiting = [];
-    refused = '';
+    refused = [];
   };
   try {
     for await (const chunk of decoded) {
@@ -136,8 +131,7 @@ export async function splitAnswer(
     await flush();
     return { linesFile, splitRejectsFile, split };
   } finally {
-    await lines.close();
-    await rejects.close();
+    await Promise.all([lines.close(), rejects.close()]);
   }
 }
 

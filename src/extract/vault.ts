@@ -9,14 +9,15 @@
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { type FileHandle, mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { createGunzip } from 'node:zlib';
 import { EtlError } from '../core/errors.ts';
 import type { FetchRecord } from '../core/records.ts';
 import { moveIntoPlace, writeJson } from '../disk/atomic.ts';
+import { FileSink } from '../disk/sink.ts';
 
-const WRITE_BYTES = 1024 * 1024;
+const READ_BYTES = 1024 * 1024;
 
 export class Vault {
   private readonly home: string;
@@ -33,13 +34,14 @@ export class Vault {
     await mkdir(path.dirname(scratch), { recursive: true });
     const place = async (sha256: string, isGzip: boolean): Promise<string> => {
       const plain = path.join(this.root, pipeline, 'answers', sha256.slice(0, 2), `${sha256}.json`);
-      const forms = isGzip ? [`${plain}.gz`, plain] : [plain, `${plain}.gz`];
-      for (const known of forms) if (await isThere(known)) return path.relative(this.home, known);
-      await moveIntoPlace(scratch, forms[0]!);
-      return path.relative(this.home, forms[0]!);
+      const [name, other] = isGzip ? [`${plain}.gz`, plain] : [plain, `${plain}.gz`];
+      if ((await isThere(other)) && !(await isThere(name))) return path.relative(this.home, other);
+      // Also over one of that name: it holds the same, or is damaged and asked for again to be mended.
+      await moveIntoPlace(scratch, name);
+      return path.relative(this.home, name);
     };
     const refuse = (name: string) => path.join(this.root, pipeline, 'refused', name);
-    return new VaultBody(await open(scratch, 'w'), scratch, place, refuse);
+    return new VaultBody(await FileSink.open(scratch), scratch, place, refuse);
   }
 
   /** Writes the sidecar of a fetch. */
@@ -66,8 +68,8 @@ export class Vault {
     const file = path.resolve(this.home, fetch.vault_path);
     const hash = createHash('sha256');
     try {
-      const stored = createReadStream(file, { highWaterMark: WRITE_BYTES });
-      const decoded = file.endsWith('.gz') ? stored.pipe(createGunzip({ chunkSize: WRITE_BYTES })) : stored;
+      const stored = createReadStream(file, { highWaterMark: READ_BYTES });
+      const decoded = file.endsWith('.gz') ? stored.pipe(createGunzip({ chunkSize: READ_BYTES })) : stored;
       stored.on('error', (error) => decoded.destroy(error));
       for await (const chunk of decoded as AsyncIterable<Uint8Array>) {
         if (verify) hash.update(chunk);
@@ -82,36 +84,30 @@ export class Vault {
 
 /** A body on its way into the vault. Ends with `keep`, `refuse` or `discard`. */
 export class VaultBody {
-  private readonly handle: FileHandle;
+  private readonly sink: FileSink;
   private readonly scratch: string;
   private readonly place: (sha256: string, isGzip: boolean) => Promise<string>;
   private readonly refused: (name: string) => string;
-  private waiting: Uint8Array[] = [];
-  private waitingBytes = 0;
 
   constructor(
-    handle: FileHandle,
+    sink: FileSink,
     scratch: string,
     place: (sha256: string, isGzip: boolean) => Promise<string>,
     refused: (name: string) => string,
   ) {
-    this.handle = handle;
+    this.sink = sink;
     this.scratch = scratch;
     this.place = place;
     this.refused = refused;
   }
 
-  /** Small chunks are gathered: one write a megabyte costs a tenth of one write a chunk. */
-  async write(chunk: Uint8Array): Promise<void> {
-    this.waiting.push(chunk);
-    this.waitingBytes += chunk.length;
-    if (this.waitingBytes >= WRITE_BYTES) await this.flush();
+  write(chunk: Uint8Array): Promise<void> {
+    return this.sink.write(chunk);
   }
 
   /** Puts the body into the vault; returns its path relative to the home directory. */
   async keep(sha256: string, isGzip: boolean): Promise<string> {
-    await this.flush();
-    await this.handle.close();
+    await this.sink.close();
     const kept = await this.place(sha256, isGzip);
     await rm(this.scratch, { force: true });
     return kept;
@@ -119,24 +115,15 @@ export class VaultBody {
 
   /** Sets the body aside for a person to look at; returns the file's path. */
   async refuse(fetchId: string, isGzip: boolean): Promise<string> {
-    await this.flush();
-    await this.handle.close();
+    await this.sink.close();
     const file = this.refused(`${fetchId}.json${isGzip ? '.gz' : ''}`);
     await moveIntoPlace(this.scratch, file);
     return file;
   }
 
   async discard(): Promise<void> {
-    await this.handle.close();
+    await this.sink.close();
     await rm(this.scratch, { force: true });
-  }
-
-  private async flush(): Promise<void> {
-    if (this.waitingBytes === 0) return;
-    const parts = this.waiting;
-    this.waiting = [];
-    this.waitingBytes = 0;
-    await this.handle.writev(parts);
   }
 }
 

@@ -14,7 +14,14 @@ import type { SliceEntry } from '../lake/entries.ts';
 
 const schema = z.record(
   z.string(),
-  z.object({ on: z.string(), sha256: z.string(), from: z.string(), to: z.string(), version: z.int() }),
+  z.object({
+    on: z.string(),
+    sha256: z.string(),
+    from: z.string(),
+    to: z.string(),
+    version: z.int(),
+    digest: z.string(),
+  }),
 );
 
 export interface Checked {
@@ -24,6 +31,8 @@ export interface Checked {
   readonly from: Day;
   readonly to: Day;
   readonly version: number;
+  /** Of the content that it told. */
+  readonly digest: string;
 }
 
 export class CheckedDays {
@@ -55,11 +64,16 @@ export class CheckedDays {
     this.isChanged = this.days.delete(day) || this.isChanged;
   }
 
-  /** Whether this very answer, for this very window, is what all its slices were last checked by. */
-  vouches(range: DayRange, sha256: string, version: number): boolean {
+  /**
+   * Whether this very answer, for this very window, is what all its slices were last checked by, and the lake still holds
+   * (or holds back) what it told. After a crash this file may know less than the lake, and the lake may be lost.
+   */
+  vouches(range: DayRange, sha256: string, version: number, slices: ReadonlyMap<Day, SliceEntry>): boolean {
     return daysOf(range).every((day) => {
       const c = this.days.get(day);
-      return c?.sha256 === sha256 && c.from === range.from && c.to === range.to && c.version === version;
+      const isSame = c?.sha256 === sha256 && c.from === range.from && c.to === range.to && c.version === version;
+      const entry = slices.get(day);
+      return isSame && entry?.moved === false && (entry.held ?? entry).content.digest === c.digest;
     });
   }
 

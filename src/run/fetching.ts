@@ -42,6 +42,7 @@ async function fetchPipeline(session: Session, partner: Partner, plan: PipelineP
   const { pipeline, windows } = plan;
   context.progress.begin(pipeline.name, windows.length);
   let failures = 0;
+  let isOver = false;
   let next = windows[0] ? begin(session, partner, pipeline, windows[0], 0) : null;
   for (let i = 0; i < windows.length && next; i++) {
     const taken = await next;
@@ -53,17 +54,16 @@ async function fetchPipeline(session: Session, partner: Partner, plan: PipelineP
     failures = error ? failures + 1 : 0;
     if (!error) continue;
     if (!context.signal.aborted) tally.errors.push(error);
-    const isOver = context.signal.aborted || error.kind === 'refused' || error.kind === 'bug';
+    isOver = context.signal.aborted || error.kind === 'refused' || error.kind === 'bug';
     if (!isOver && failures < FAILURES_IN_A_ROW) continue;
     await next; // it may still be writing into the run's folder
-    if (isOver) return leave(session, pipeline, false);
-    if (i + 1 < windows.length)
+    if (!isOver && i + 1 < windows.length)
       context.progress.note(`${pipeline.name}: ${failures} windows failed in a row, the rest waits for the next run`);
     break;
   }
   await saveChecked(session, pipeline);
   context.progress.end(pipeline.name);
-  return !context.signal.aborted;
+  return !isOver && !context.signal.aborted;
 }
 
 /** Starts to take a window in. Never rejects: an error is a value, since nobody may be listening yet. */

@@ -6,11 +6,11 @@ import { asEtlError } from '../core/errors.ts';
 import type { Pipeline } from '../core/pipeline.ts';
 import type { FetchRecord } from '../core/records.ts';
 import { differingSums } from '../engine/control-sums.ts';
-import { Engine, quoteList } from '../engine/duckdb.ts';
-import { measureSlice } from '../engine/measure.ts';
+import { Engine } from '../engine/duckdb.ts';
 import type { SliceEntry } from '../lake/entries.ts';
 import type { Target } from '../warehouse/target.ts';
 import type { RunContext } from './context.ts';
+import { sliceProblem } from './slice-problem.ts';
 
 export interface Difference {
   readonly hop: 'vault' | 'lake' | 'duckdb' | 'postgres';
@@ -37,7 +37,7 @@ export async function verify(context: RunContext): Promise<Verification> {
       totals.answers += await verifyVault(context, pipeline, differences);
       context.progress.note(`${pipeline.name}: lake`);
       for (const entry of (await context.lake.slices(pipeline.name)).values()) {
-        const problem = await lakeProblem(engine, context, pipeline, entry);
+        const problem = await sliceProblem(engine, context.lake, pipeline, entry);
         totals.slices += 1;
         totals.rows += entry.content.rows;
         if (problem) differences.push(lakeDifference(pipeline, entry, problem));
@@ -92,27 +92,6 @@ async function answerProblem(context: RunContext, fetch: FetchRecord): Promise<s
     return null;
   } catch (thrown) {
     return asEtlError(thrown).message;
-  }
-}
-
-/** What is wrong with a slice's files, or null. Everything that the manifest says is computed again from the rows. */
-async function lakeProblem(
-  engine: Engine,
-  context: RunContext,
-  pipeline: Pipeline,
-  entry: SliceEntry,
-): Promise<string | null> {
-  const { content } = entry;
-  if (content.version !== pipeline.version) return null; // made by an older program; the plan asks for it again
-  const file = context.lake.rowsFile(pipeline.name, entry);
-  const rejects = context.lake.rejectsFile(pipeline.name, entry);
-  try {
-    const measured = await measureSlice(engine, pipeline, file && `read_parquet(${quoteList([file])})`, rejects);
-    const sums = differingSums(measured.sums, content.sums);
-    if (sums.length > 0) return `the sums of ${sums.join(', ')} differ from the manifest`;
-    return measured.digest === content.digest ? null : `its rows are not those of digest ${content.digest}`;
-  } catch (thrown) {
-    return `${file ?? rejects}: ${asEtlError(thrown).message}`;
   }
 }
 

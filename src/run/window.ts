@@ -11,12 +11,13 @@ import type { Pipeline } from '../core/pipeline.ts';
 import type { DriftRecord, FetchRecord } from '../core/records.ts';
 import type { Engine } from '../engine/duckdb.ts';
 import { receive, type SplitAnswer, splitAnswer } from '../extract/answer.ts';
-import type { SliceChange } from '../lake/lake.ts';
+import type { Lake, SliceChange } from '../lake/lake.ts';
 import { type Normalised, type NormalisedSlice, normalise } from '../normalise/normalise.ts';
 import { reportCall } from '../partner/reports.ts';
 import type { CheckedDays } from './checked.ts';
 import type { Partner, RunContext } from './context.ts';
 import { amendedDays, amendLosers } from './moved.ts';
+import { sliceProblem } from './slice-problem.ts';
 
 export interface TakenIn {
   readonly range: DayRange;
@@ -93,9 +94,10 @@ export async function applyWindow(
   const days = options.days ?? daysOf(range);
   const sha256 = fetch.sha256 ?? '';
   try {
-    if (!options.isReplay && checked.vouches(range, sha256, pipeline.version))
-      return await unchangedResult(context, pipeline, days);
     const slices = await context.lake.slices(pipeline.name);
+    if (!options.isReplay && checked.vouches(range, sha256, pipeline.version, slices))
+      return await unchangedResult(context, pipeline, days);
+    const damaged = options.isReplay ? await damagedDays(engine, context.lake, pipeline, days) : NO_DAYS;
     const normalised = await normalise(engine, {
       pipeline,
       range,
@@ -112,6 +114,7 @@ export async function applyWindow(
       outDir: path.join(taken.folder, 'out'),
       isKnown: (day, digest) => {
         const entry = slices.get(day);
+        if (damaged.has(day)) return false;
         return entry?.content.digest === digest || entry?.held?.content.digest === digest;
       },
     });
@@ -139,13 +142,15 @@ async function commitWindow(
     if (change !== null && change !== 'held') decided.push(change);
   }
   const replaced = decided.flatMap((c) => (c.kind === 'replace' ? [{ content: c.content, file: c.files.file }] : []));
-  const losers = await amendLosers(engine, context.lake, pipeline, replaced, path.join(taken.folder, 'amended'));
+  const before = await context.lake.slices(pipeline.name);
+  const other = replaced.filter(({ content }) => before.get(content.day)?.content.digest !== content.digest);
+  const losers = await amendLosers(engine, context.lake, pipeline, other, path.join(taken.folder, 'amended'));
   await context.lake.commit([...decided, ...losers]);
   await context.step('lake-committed', `${pipeline.name} ${range.from}`);
 
   const on = dayAt(Date.parse(fetch.finished_at), context.timeZone);
   const by = { on, sha256: fetch.sha256 ?? '', from: range.from, to: range.to, version: pipeline.version };
-  for (const { content } of normalised.slices) checked.set(content.day, by);
+  for (const { content } of normalised.slices) checked.set(content.day, { ...by, digest: content.digest });
   for (const day of amendedDays(losers)) checked.forget(day);
   const drift = [
     ...taken.answer.split.drift.map((d) => ({ pipeline: pipeline.name, fetch_id: fetch.fetch_id, ...d })),
@@ -172,10 +177,12 @@ async function decide(
 ): Promise<SliceChange | 'held' | null> {
   const { content, file, rejectsFile } = slice;
   const entry = (await context.lake.slices(pipeline.name)).get(content.day);
-  if (entry?.content.digest === content.digest)
-    return entry.held || entry.moved ? { kind: 'confirm', pipeline: pipeline.name, day: content.day } : null;
-  if (entry?.held?.content.digest === content.digest) return 'held';
   const files = { file, rejectsFile };
+  if (entry?.content.digest === content.digest) {
+    if (!slice.isKnown) return { kind: 'replace', pipeline: pipeline.name, content, files }; // its files are damaged
+    return entry.held || entry.moved ? { kind: 'confirm', pipeline: pipeline.name, day: content.day } : null;
+  }
+  if (entry?.held?.content.digest === content.digest) return 'held';
   const reason = guardSlice(entry?.content ?? null, content, context.guard);
   if (!reason) return { kind: 'replace', pipeline: pipeline.name, content, files };
   const hold = { ...reason, rows_before: entry!.content.rows, held_at: isoTime(context.clock.now()) };
@@ -185,6 +192,24 @@ async function decide(
   });
   return { kind: 'hold', pipeline: pipeline.name, content, files, hold };
 }
+
+/** Days whose files in the lake are not what the manifest says, so that a replay has to write them again. */
+async function damagedDays(
+  engine: Engine,
+  lake: Lake,
+  pipeline: Pipeline,
+  days: readonly Day[],
+): Promise<ReadonlySet<Day>> {
+  const slices = await lake.slices(pipeline.name);
+  const damaged = new Set<Day>();
+  for (const day of days) {
+    const entry = slices.get(day);
+    if (entry && (await sliceProblem(engine, lake, pipeline, entry)) !== null) damaged.add(day);
+  }
+  return damaged;
+}
+
+const NO_DAYS: ReadonlySet<Day> = new Set();
 
 async function unchangedResult(context: RunContext, pipeline: Pipeline, days: readonly Day[]): Promise<WindowResult> {
   const slices = await context.lake.slices(pipeline.name);

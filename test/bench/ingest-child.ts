@@ -9,10 +9,10 @@ import { runBackfill } from '../../src/run/night.ts';
 import { RANGE } from './orders-answer.ts';
 import { peakMiB } from './place.ts';
 
-const [port = '', home = ''] = process.argv.slice(2);
+const [port = '', home = '', windowDays = '31'] = process.argv.slice(2);
 mkdirSync(home, { recursive: true });
 const settings = path.join(home, 'settings.yaml');
-writeFileSync(settings, 'pipelines: { orders: { windowDays: 31 } }\n');
+writeFileSync(settings, `pipelines: { orders: { windowDays: ${windowDays} } }\n`);
 const env = {
   PARTNER_BASE_URL: `http://127.0.0.1:${port}`,
   PARTNER_AUTH_URL: `http://127.0.0.1:${port}`,
