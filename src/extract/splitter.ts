@@ -24,7 +24,6 @@ import { Machine } from './split-machine.ts';
 
 export type {
   Expect,
-  SplitDrift,
   SplitField,
   SplitLimits,
   SplitOptions,
