@@ -9,7 +9,7 @@
  *
  * A commit changes any number of slices at once: files first (under names that carry their content, so nothing is
  * overwritten), then the journal with the new manifests, then the manifests, then the journal goes, then files that no
- * manifest names. Before the journal a crash leaves unnamed files; after it the next open carries the commit through.
+ * manifest names. Before the journal a crash leaves unnamed files, which the next run removes; after it the next run carries the commit through.
  * A manifest a month keeps both costs small: some 30 KB to write a slice, 36 files to read three years.
  *
  * One writer at a time: whoever commits holds the run lock.
@@ -83,10 +83,11 @@ export class Lake {
   /**
    * Carries through a commit that was cut off, and removes files of one that did not come as far as its journal: whoever reads
    * all Parquet files of a month would count them. Call it under the run lock, before anything is read.
+   * `isClean`: the last writer ended in good order, so there are no such files and the months need not be looked through.
    */
-  async recover(): Promise<boolean> {
+  async recover(isClean = false): Promise<boolean> {
     const wasCutOff = await this.finishCommit();
-    await this.sweepLeftovers();
+    if (wasCutOff || !isClean) await this.sweepLeftovers();
     return wasCutOff;
   }
 
@@ -108,6 +109,11 @@ export class Lake {
         if (manifest) await sweep(this.folder(name, month), manifest);
       }
     }
+  }
+
+  /** What was read is read again: somebody else may have committed since. */
+  reread(): void {
+    this.forget([...this.cache.keys()]);
   }
 
   /** Every slice of a pipeline, in the order of days. Damaged manifests are refused by name. */

@@ -35,6 +35,8 @@ export interface RunContext {
   readonly progress: Progress;
   /** Aborted when the operator wants the run to end after the slice in hand. */
   readonly signal: AbortSignal;
+  /** Refuses when what calls need is not set, before anything is begun. Errors: `usage/no_credentials`. */
+  readonly demandPartner: () => void;
   /** Opens the way to the service. Errors: `usage/no_credentials`. */
   readonly openClient: (runId: string, onFetch: (record: FetchRecord) => Promise<void>) => Promise<Partner>;
   /** A step of a slice is about to be taken; a place for tests to stop the program. */

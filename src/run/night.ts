@@ -2,7 +2,7 @@
 import type { DayRange } from '../core/days.ts';
 import type { Pipeline } from '../core/pipeline.ts';
 import { pipelineNamed, type RunContext, settingsOf } from './context.ts';
-import { fetchPlans } from './fetching.ts';
+import { fetchPlans, type PipelinePlan } from './fetching.ts';
 import { backfillPlans, nightPlans } from './plans.ts';
 import { type RunOutcome, runSession } from './session.ts';
 
@@ -15,9 +15,7 @@ export function chosenPipelines(context: RunContext, names: readonly string[]): 
 /** Fetches what is due, loads it, publishes it. */
 export function runNight(context: RunContext, names: readonly string[]): Promise<RunOutcome> {
   const pipelines = chosenPipelines(context, names);
-  return runSession(context, ['run', ...names].join(' '), pipelines, async (session) => {
-    await fetchPlans(session, await nightPlans(context, pipelines));
-  });
+  return runPlans(context, ['run', ...names].join(' '), pipelines, () => nightPlans(context, pipelines));
 }
 
 /** Loads a past range: days never loaded, or all of them with `refetch`. */
@@ -29,7 +27,19 @@ export function runBackfill(
 ): Promise<RunOutcome> {
   const pipelines = chosenPipelines(context, names);
   const command = `backfill ${names.join(' ')} --from ${range.from} --to ${range.to}${refetch ? ' --refetch' : ''}`;
+  return runPlans(context, command, pipelines, () => backfillPlans(context, pipelines, range, refetch));
+}
+
+/** The plan is made twice: once to know whether calls are due, and again under the lock, when nobody changes it any more. */
+async function runPlans(
+  context: RunContext,
+  command: string,
+  pipelines: readonly Pipeline[],
+  plan: () => Promise<PipelinePlan[]>,
+): Promise<RunOutcome> {
+  if ((await plan()).some(({ windows }) => windows.length > 0)) context.demandPartner();
   return runSession(context, command, pipelines, async (session) => {
-    await fetchPlans(session, await backfillPlans(context, pipelines, range, refetch));
+    context.lake.reread();
+    await fetchPlans(session, await plan());
   });
 }

@@ -11,7 +11,7 @@ import { Engine } from '../engine/duckdb.ts';
 import type { Target } from '../warehouse/target.ts';
 import { CheckedDays } from './checked.ts';
 import type { RunContext } from './context.ts';
-import { RunLedger } from './ledger.ts';
+import { lastRuns, RunLedger } from './ledger.ts';
 import { type Published, publishTo } from './publish.ts';
 import type { WindowResult } from './window.ts';
 
@@ -96,7 +96,8 @@ export async function runSession(
   const lock = await takeRunLock(context, command);
   try {
     await clearWork(context.paths.work);
-    await context.lake.recover();
+    const [last] = await lastRuns(context.paths.runs, 1);
+    await context.lake.recover(last?.ended_at != null);
     const ledger = await RunLedger.begin(
       context.paths.runs,
       context.clock,
