@@ -39,7 +39,6 @@ async function runPlans(
 ): Promise<RunOutcome> {
   if ((await plan()).some(({ windows }) => windows.length > 0)) context.demandPartner();
   return runSession(context, command, pipelines, async (session) => {
-    context.lake.reread();
     await fetchPlans(session, await plan());
   });
 }

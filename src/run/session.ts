@@ -97,7 +97,9 @@ export async function runSession(
   try {
     await clearWork(context.paths.work);
     const [last] = await lastRuns(context.paths.runs, 1);
-    await context.lake.recover(last?.ended_at != null);
+    // Not after a run that failed either: a full disk may have stopped a commit whose files were in place already.
+    await context.lake.recover(last?.ended_at != null && last.result !== 'failed');
+    context.lake.reread();
     const ledger = await RunLedger.begin(
       context.paths.runs,
       context.clock,

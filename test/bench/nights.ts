@@ -94,7 +94,7 @@ async function withHistory(home: string, days: number): Promise<History> {
   }
 }
 
-async function makeHistory(home: string, days: readonly Day[]): Promise<void> {
+export async function makeHistory(home: string, days: readonly Day[]): Promise<void> {
   const engine = await Engine.open({ tempDir: path.join(home, 'spill'), memoryMiB: 1024 });
   const slices = await makeSlices(engine, path.join(home, 'made'), days, Math.round(10_000_000 / 3650));
   engine.close();
