@@ -53,6 +53,7 @@ export async function openApp(world: Surroundings): Promise<App> {
     progress: world.progress,
     signal: world.signal,
     step: world.step ?? (() => undefined),
+    hasPartner: config.partner !== null,
     demandPartner: () => void requirePartner(config),
     openClient: (runId, onFetch) => openPartner(world, runId, onFetch),
   };

@@ -20,6 +20,8 @@ export const LIMITS = {
    * a million items); of the 512 it really takes some 340, and the whole process stays under 700 MB.
    */
   engineMemoryMiB: 512,
+  /** The same for reading and changing a warehouse, which streams: with more it only holds more of a large publication at once. */
+  warehouseMemoryMiB: 256,
   /** Days one request may cover at the most, whatever the settings say. */
   windowDays: 366,
 } as const;

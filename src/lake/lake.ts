@@ -155,8 +155,21 @@ export class Lake {
     try {
       await writeJson(this.journalFile, journal);
       await this.apply(journal);
-    } finally {
-      this.forget(changes.map(({ pipeline }) => pipeline));
+    } catch (error) {
+      this.reread();
+      throw error;
+    }
+    this.renew(months);
+  }
+
+  /** Whoever has a map of slices keeps it; who asks next gets one with the new entries, without reading every month again. */
+  private renew(months: Journal['months']): void {
+    this.commits += 1;
+    for (const [name, { slices }] of Object.entries(months)) {
+      const known = this.cache.get(path.dirname(name));
+      if (!known) continue;
+      const entries = new Map([...known, ...(Object.entries(slices) as [Day, SliceEntry][])]);
+      this.cache.set(path.dirname(name), new Map([...entries].sort(byDay)));
     }
   }
 

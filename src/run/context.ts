@@ -35,6 +35,8 @@ export interface RunContext {
   readonly progress: Progress;
   /** Aborted when the operator wants the run to end after the slice in hand. */
   readonly signal: AbortSignal;
+  /** Whether everything is set that calls need. */
+  readonly hasPartner: boolean;
   /** Refuses when what calls need is not set, before anything is begun. Errors: `usage/no_credentials`. */
   readonly demandPartner: () => void;
   /** Opens the way to the service. Errors: `usage/no_credentials`. */

@@ -30,14 +30,14 @@ export function runBackfill(
   return runPlans(context, command, pipelines, () => backfillPlans(context, pipelines, range, refetch));
 }
 
-/** The plan is made twice: once to know whether calls are due, and again under the lock, when nobody changes it any more. */
+/** Where calls are due and nothing is set to make them with, that is told before anything is begun. */
 async function runPlans(
   context: RunContext,
   command: string,
   pipelines: readonly Pipeline[],
   plan: () => Promise<PipelinePlan[]>,
 ): Promise<RunOutcome> {
-  if ((await plan()).some(({ windows }) => windows.length > 0)) context.demandPartner();
+  if (!context.hasPartner && (await plan()).some(({ windows }) => windows.length > 0)) context.demandPartner();
   return runSession(context, command, pipelines, async (session) => {
     await fetchPlans(session, await plan());
   });

@@ -23,6 +23,7 @@ import { constants } from 'node:fs';
 import { copyFile, mkdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { assert, EtlError } from '../../core/errors.ts';
+import { LIMITS } from '../../core/limits.ts';
 import { moveIntoPlace } from '../../disk/atomic.ts';
 import { Engine } from '../../engine/duckdb.ts';
 
@@ -31,6 +32,7 @@ const queues = new Map<string, Promise<unknown>>();
 let opened = 0;
 
 const NAME = 'warehouse.duckdb';
+const { warehouseMemoryMiB: memoryMiB } = LIMITS;
 
 export class WarehouseFile {
   readonly path: string;
@@ -77,7 +79,7 @@ export class WarehouseFile {
   private async openInPlace(): Promise<Engine | null> {
     if ((await sizeOf(this.wal)) !== null) return null;
     try {
-      return await Engine.open({ file: this.path, readOnly: true, tempDir: this.ownFolder() });
+      return await Engine.open({ file: this.path, readOnly: true, tempDir: this.ownFolder(), memoryMiB });
     } catch {
       return null; // The copy tells whether it is damaged or only in use.
     }
@@ -89,7 +91,12 @@ export class WarehouseFile {
     try {
       await mkdir(folder, { recursive: true });
       await copyFile(this.path, copy, constants.COPYFILE_FICLONE);
-      return await Engine.open({ file: copy, readOnly: true, tempDir: path.join(this.ownFolder(), 'spill') });
+      return await Engine.open({
+        file: copy,
+        readOnly: true,
+        tempDir: path.join(this.ownFolder(), 'spill'),
+        memoryMiB,
+      });
     } catch (cause) {
       throw new EtlError('failed', 'engine_open', `DuckDB cannot open ${this.path}, nor a copy of it`, {
         cause,
@@ -122,7 +129,7 @@ export class WarehouseFile {
   }
 
   openNext(next: string): Promise<Engine> {
-    return Engine.open({ file: next, tempDir: path.join(this.nextDir, 'spill') });
+    return Engine.open({ file: next, tempDir: path.join(this.nextDir, 'spill'), memoryMiB });
   }
 
   /** Puts the changed and closed copy into the place of the current file. */

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { type Clock, isoTime } from '../../core/clock.ts';
 import type { Day } from '../../core/days.ts';
 import { EtlError } from '../../core/errors.ts';
+import { LIMITS } from '../../core/limits.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
 import { Engine } from '../../engine/duckdb.ts';
 import { type Bookkeeping, currentDigests, hasBookkeeping, newestRunId, recordPublication } from '../bookkeeping.ts';
@@ -101,7 +102,8 @@ class PostgresTarget implements Target {
 
   private async replace(publication: Publication, slices: readonly LoadSlice[]): Promise<Loaded> {
     opened += 1;
-    const engine = await Engine.open({ tempDir: path.join(this.workDir, `postgres-${process.pid}-${opened}`) });
+    const tempDir = path.join(this.workDir, `postgres-${process.pid}-${opened}`);
+    const engine = await Engine.open({ tempDir, memoryMiB: LIMITS.warehouseMemoryMiB });
     try {
       await checkFiles(engine, slices);
       await migratePostgres(this.sessions, this.pipelines, this.clock);
