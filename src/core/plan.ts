@@ -25,7 +25,7 @@ export interface SliceState {
 }
 
 export interface PlanSettings {
-  /** First day of interest; null: where the lookback began when the pipeline was first run. */
+  /** First day of interest; null: where the lookback began when the pipeline was first run (PlanInput.firstDay). */
   readonly startDay: Day | null;
   readonly lookbackDays: number;
   readonly windowDays: number;
@@ -37,6 +37,8 @@ export interface PlanInput {
   readonly settings: PlanSettings;
   readonly version: number;
   readonly today: Day;
+  /** Where the lookback began when the pipeline was first run; null before that. */
+  readonly firstDay: Day | null;
   readonly slices: ReadonlyMap<Day, SliceState>;
 }
 
@@ -57,19 +59,28 @@ export function recheckDays(ageDays: number): number {
   return 90;
 }
 
-/** The days that a nightly run cares for, oldest first. */
-export function horizonOf({ settings, today, slices }: PlanInput): DayRange {
+/**
+ * The days that must all be there. Days before it that a backfill brought are looked after, but the gap between them and it is
+ * nobody's wish.
+ */
+export function horizonOf({ settings, today, firstDay }: Omit<PlanInput, 'slices' | 'version'>): DayRange {
   const to = addDays(today, -settings.lagDays);
   const lookback = addDays(to, 1 - settings.lookbackDays);
-  const first = settings.startDay ?? [...slices.keys()].reduce(minDay, lookback);
-  return { from: first, to };
+  return { from: settings.startDay ?? minDay(firstDay ?? lookback, lookback), to };
+}
+
+/** The days of the horizon, and before them those that a backfill brought, unless `startDay` leaves them out. */
+export function daysOfInterest(input: Omit<PlanInput, 'version'>): Day[] {
+  const horizon = horizonOf(input);
+  const earlier = [...input.slices.keys()].filter((day) => day < horizon.from).sort();
+  return [...(input.settings.startDay === null ? earlier : []), ...daysOf(horizon)];
 }
 
 /** The windows that a nightly run asks for. */
 export function planNight(input: PlanInput): PlannedWindow[] {
   const horizon = horizonOf(input);
   const lookbackFrom = maxDay(addDays(horizon.to, 1 - input.settings.lookbackDays), horizon.from);
-  const due = daysOf(horizon).flatMap((day) => {
+  const due = daysOfInterest(input).flatMap((day) => {
     const reason = nightlyReason(day, lookbackFrom, input);
     return reason ? [{ day, reason }] : [];
   });

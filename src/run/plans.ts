@@ -5,11 +5,13 @@ import { type PlanInput, planBackfill, planNight } from '../core/plan.ts';
 import { CheckedDays, sliceStates } from './checked.ts';
 import { type RunContext, settingsOf } from './context.ts';
 import type { PipelinePlan } from './fetching.ts';
+import { readFirstDay } from './first-day.ts';
 
 export async function planInput(context: RunContext, pipeline: Pipeline): Promise<PlanInput> {
   const checked = await CheckedDays.read(context.paths.state, pipeline.name);
   const slices = sliceStates(await context.lake.slices(pipeline.name), checked, context.timeZone);
-  return { settings: settingsOf(context, pipeline), version: pipeline.version, today: context.today, slices };
+  const firstDay = await readFirstDay(context, pipeline);
+  return { settings: settingsOf(context, pipeline), version: pipeline.version, today: context.today, firstDay, slices };
 }
 
 export async function nightPlans(context: RunContext, pipelines: readonly Pipeline[]): Promise<PipelinePlan[]> {

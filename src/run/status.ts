@@ -2,7 +2,7 @@
 import { addDays, type Day, daysBetween, daysOf } from '../core/days.ts';
 import { asEtlError } from '../core/errors.ts';
 import type { Pipeline } from '../core/pipeline.ts';
-import { horizonOf } from '../core/plan.ts';
+import { daysOfInterest, horizonOf } from '../core/plan.ts';
 import type { DriftRecord, RunRecord } from '../core/records.ts';
 import type { SliceEntry } from '../lake/entries.ts';
 import type { HoldRecord } from '../warehouse/target.ts';
@@ -68,11 +68,7 @@ async function pipelineStatus(context: RunContext, pipeline: Pipeline): Promise<
   const horizon = horizonOf(input);
   const slices = await context.lake.slices(pipeline.name);
   const failed = await failedDays(context, pipeline, slices);
-  const first = [...slices.keys()].find((day) => day < horizon.from) ?? horizon.from;
-  const days = daysOf({ from: first, to: horizon.to }).map((day) => ({
-    day,
-    state: stateOf(slices.get(day), failed.has(day)),
-  }));
+  const days = daysOfInterest(input).map((day) => ({ day, state: stateOf(slices.get(day), failed.has(day)) }));
   const counts: Record<DayState, number> = { missing: 0, failed: 0, held: 0, open: 0, settled: 0 };
   for (const { state } of days) counts[state] += 1;
   const entries = [...slices.values()];
@@ -80,7 +76,7 @@ async function pipelineStatus(context: RunContext, pipeline: Pipeline): Promise<
   return {
     pipeline: pipeline.name,
     enabled: settingsOf(context, pipeline).enabled,
-    from: first,
+    from: days[0]?.day ?? horizon.from,
     to: horizon.to,
     newest,
     days_behind: newest === null ? null : Math.max(0, daysBetween(newest, horizon.to)),

@@ -30,8 +30,15 @@ function slicesOf(byAge: Readonly<Record<number, Known>>): Map<Day, SliceState> 
   );
 }
 
-function inputOf(byAge: Readonly<Record<number, Known>>, settings: Partial<PlanSettings> = {}): PlanInput {
-  return { settings: { ...SETTINGS, ...settings }, version: 1, today: TODAY, slices: slicesOf(byAge) };
+/** The pipeline was first run when its oldest slice was in the lookback, unless told otherwise. */
+function inputOf(
+  byAge: Readonly<Record<number, Known>>,
+  settings: Partial<PlanSettings> = {},
+  first?: Day | null,
+): PlanInput {
+  const slices = slicesOf(byAge);
+  const firstDay = first === undefined ? ([...slices.keys()][0] ?? null) : first;
+  return { settings: { ...SETTINGS, ...settings }, version: 1, today: TODAY, firstDay, slices };
 }
 
 /** Every age from `from` to `to`, known in the same way. */
@@ -132,7 +139,21 @@ describe('what a night asks for', () => {
     expect(night({}, { startDay: addDays(TODAY, 5) })).toEqual([]);
   });
 
-  it('without a first day the horizon begins with the oldest slice, or the lookback', () => {
+  it('an old day that a backfill brought is looked after, and the days between it and the first run are not asked for', () => {
+    const open = { settled: false, checkedOn: ago(30) };
+    expect(night({ ...ages(1, 3), 200: open, 300: {} }, {}, ago(4))).toEqual([
+      ['200 unsettled'],
+      ['4 missing', '3 lookback', '2 lookback', '1 lookback'],
+    ]);
+  });
+
+  it('what the first night failed to fetch is asked for when the lookback has passed it', () => {
+    expect(night(ages(1, 3), {}, ago(5))).toEqual([
+      ['5 missing', '4 missing', '3 lookback', '2 lookback', '1 lookback'],
+    ]);
+  });
+
+  it('without a first day the horizon begins where the first run began, or with the lookback', () => {
     expect(horizonOf(inputOf({}))).toEqual({ from: ago(3), to: ago(1) });
     expect(horizonOf(inputOf(ages(1, 8)))).toEqual({ from: ago(8), to: ago(1) });
     expect(horizonOf(inputOf(ages(1, 8), { startDay: ago(2) }))).toEqual({ from: ago(2), to: ago(1) });
