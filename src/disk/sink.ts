@@ -5,20 +5,31 @@
 import { type FileHandle, open } from 'node:fs/promises';
 
 const WRITE_BYTES = 1024 * 1024;
+/** A file that will be kept is synced this often while it grows, so that syncing it at its end does not take a second by itself. */
+const SYNC_BYTES = 64 * 1024 * 1024;
+
+export interface SinkOptions {
+  /** The file will be synced and kept; scratch files need no syncing. */
+  readonly isKept?: boolean;
+}
 
 export class FileSink {
   private readonly handle: FileHandle;
   private gathered: Uint8Array[] = [];
   private gatheredBytes = 0;
   private underWay: Promise<unknown> = Promise.resolve();
+  private unsyncedBytes = 0;
+  private syncing: Promise<unknown> | null = null;
+  private readonly isKept: boolean;
 
-  private constructor(handle: FileHandle) {
+  private constructor(handle: FileHandle, isKept: boolean) {
     this.handle = handle;
+    this.isKept = isKept;
   }
 
   /** Opens the file for writing; what was in it is gone. */
-  static async open(file: string): Promise<FileSink> {
-    return new FileSink(await open(file, 'w'));
+  static async open(file: string, { isKept = false }: SinkOptions = {}): Promise<FileSink> {
+    return new FileSink(await open(file, 'w'), isKept);
   }
 
   /** Takes bytes that nobody changes afterwards. Resolves at once as long as the disk keeps up. Errors: of an earlier write. */
@@ -34,6 +45,7 @@ export class FileSink {
       await this.next();
       await this.underWay;
     } finally {
+      await this.syncing;
       await this.handle.close();
     }
   }
@@ -42,10 +54,21 @@ export class FileSink {
     await this.underWay;
     const parts = this.gathered;
     if (parts.length === 0) return;
+    this.unsyncedBytes += this.gatheredBytes;
     this.gathered = [];
     this.gatheredBytes = 0;
+    if (this.isKept && this.unsyncedBytes >= SYNC_BYTES && !this.syncing) this.syncSoFar();
     this.underWay = this.handle.writev(parts);
     // Told to whoever writes or closes next; until then nobody listens.
     this.underWay.catch(() => undefined);
+  }
+
+  /** Beside the writing; whether it worked is told by the sync at the file's end. */
+  private syncSoFar(): void {
+    this.unsyncedBytes = 0;
+    const done = () => {
+      this.syncing = null;
+    };
+    this.syncing = this.handle.datasync().then(done, done);
   }
 }

@@ -41,7 +41,7 @@ export class Vault {
       return path.relative(this.home, name);
     };
     const refuse = (name: string) => path.join(this.root, pipeline, 'refused', name);
-    return new VaultBody(await FileSink.open(scratch), scratch, place, refuse);
+    return new VaultBody(await FileSink.open(scratch, { isKept: true }), scratch, place, refuse);
   }
 
   /** Writes the sidecar of a fetch. */
