@@ -24,9 +24,12 @@ export class Engine {
   private readonly instance: DuckDBInstance;
   readonly connection: DuckDBConnection;
 
-  private constructor(instance: DuckDBInstance, connection: DuckDBConnection) {
+  private readonly isGuest: boolean;
+
+  private constructor(instance: DuckDBInstance, connection: DuckDBConnection, isGuest = false) {
     this.instance = instance;
     this.connection = connection;
+    this.isGuest = isGuest;
   }
 
   static async open(options: EngineOptions): Promise<Engine> {
@@ -49,9 +52,15 @@ export class Engine {
         hint: 'another program may have the file open for writing, or it is damaged: see the cause with --verbose',
       });
     }
-    const connection = await instance.connect();
-    await connection.run(`SET TimeZone = 'UTC'`);
-    return new Engine(instance, connection);
+    return new Engine(instance, await connect(instance));
+  }
+
+  /**
+   * Another connection to the same database, whose statements run beside this one's. It sees tables and views, but not
+   * temporary ones; closing it leaves the database open.
+   */
+  async beside(): Promise<Engine> {
+    return new Engine(this.instance, await connect(this.instance), true);
   }
 
   /** Runs a statement; returns how many rows it changed. */
@@ -90,8 +99,14 @@ export class Engine {
 
   close(): void {
     this.connection.closeSync();
-    this.instance.closeSync();
+    if (!this.isGuest) this.instance.closeSync();
   }
+}
+
+async function connect(instance: DuckDBInstance): Promise<DuckDBConnection> {
+  const connection = await instance.connect();
+  await connection.run(`SET TimeZone = 'UTC'`);
+  return connection;
 }
 
 /** A text literal. */

@@ -28,7 +28,7 @@ export async function judgedRows(engine: Engine, pipeline: Pipeline, typed: stri
   const ranked = `SELECT *, row_number() OVER same AS place, first_value(_hash) OVER same AS winner ${sound}
     WINDOW same AS (PARTITION BY ${key} ORDER BY _item DESC)`;
   await engine.run(
-    `CREATE OR REPLACE TEMP TABLE ${VERDICT} AS SELECT _item, ${lost} AS lost FROM (${ranked}) WHERE place > 1`,
+    `CREATE OR REPLACE TABLE ${VERDICT} AS SELECT _item, ${lost} AS lost FROM (${ranked}) WHERE place > 1`,
   );
   const told = 'coalesce(v.lost, t._reject) AS _reject, v._item IS NOT NULL AND v.lost IS NULL AS _duplicate';
   return `(SELECT t.* EXCLUDE (_reject), ${told} FROM ${typed} AS t LEFT JOIN ${VERDICT} AS v ON t._item = v._item)`;

@@ -16,7 +16,7 @@ import type { DriftRecord, SliceContent } from '../core/records.ts';
 import { contentColumnsSql, contentOf, digestOf, hashSumsOf, NO_HASHES } from '../engine/content.ts';
 import { type Engine, quoteName, quoteText } from '../engine/duckdb.ts';
 import { judgedRows, VERDICT } from './duplicates.ts';
-import { writeSlice } from './parquet.ts';
+import { writeSlices } from './parquet.ts';
 import { collectRejects, type RawSource, rejectHashes, writeRejects } from './rejects.ts';
 import { lineColumns, typedSelect } from './typing.ts';
 
@@ -81,7 +81,7 @@ async function normaliseRows(engine: Engine, input: NormaliseInput): Promise<Nor
   const read = await readLines(engine, input);
   const judged = await judgedRows(engine, pipeline, read);
   const rows = judged ?? `(SELECT *, false AS _duplicate FROM ${read})`;
-  await engine.run(`CREATE OR REPLACE TEMP VIEW ${TYPED} AS SELECT * FROM ${rows}`);
+  await engine.run(`CREATE OR REPLACE VIEW ${TYPED} AS SELECT * FROM ${rows}`);
   const isSorted = judged === null && (await isSortedAlready(engine, pipeline, read));
   await collectRejects(engine, input, TYPED, REJECTED);
 
@@ -99,9 +99,11 @@ async function normaliseRows(engine: Engine, input: NormaliseInput): Promise<Nor
     REJECTED,
     wanted.filter((w) => !w.isKnown && w.content.rejects > 0).map((w) => w.content),
   );
+  const needed = wanted.filter((w) => !w.isKnown && w.content.rows > 0).map((w) => w.content);
+  const files = await writeSlices(engine, input, TYPED, needed, isSorted);
   for (const { content, isKnown } of wanted) {
-    const file = isKnown || content.rows === 0 ? null : await writeSlice(engine, input, TYPED, content, isSorted);
-    slices.push({ content, file, rejectsFile: rejectFiles.get(content.day) ?? null, isKnown });
+    const { day } = content;
+    slices.push({ content, file: files.get(day) ?? null, rejectsFile: rejectFiles.get(day) ?? null, isKnown });
   }
   const all = [...contents.values()];
   const total = (of: (c: SliceContent) => number) => all.reduce((sum, c) => sum + of(c), 0);
@@ -115,8 +117,9 @@ async function normaliseRows(engine: Engine, input: NormaliseInput): Promise<Nor
 }
 
 /**
- * Types the lines into a Parquet file of their own, in the order of the answer; returns a relation of its rows. A file, because DuckDB streams into it: a table of its own would be held in memory or compressed
- * a second time (1,000,000 rows: 6 s of CPU against 10 s).
+ * Types the lines into a Parquet file of their own, in the order of the answer; returns a relation of its rows. A file,
+ * because DuckDB streams into it: a table would be held in memory or compressed a second time (1,000,000 rows: 6 s of
+ * CPU against 10 s).
  */
 async function readLines(engine: Engine, input: NormaliseInput): Promise<string> {
   const { pipeline } = input;

@@ -1,5 +1,6 @@
 /** A slice as a Parquet file: zstd, sorted, field ids from the declaration, and in its metadata who made it from what. */
 import path from 'node:path';
+import type { Day } from '../core/days.ts';
 import { assert } from '../core/errors.ts';
 import { FETCH_COLUMN, type Pipeline, storedColumns } from '../core/pipeline.ts';
 import type { SliceContent } from '../core/records.ts';
@@ -23,9 +24,46 @@ export function parquetOptions(pipeline: Pipeline, content: Pick<SliceContent, '
   return `FORMAT parquet, COMPRESSION zstd, FIELD_IDS {${ids.join(', ')}}, KV_METADATA {${pairs.join(', ')}}`;
 }
 
-export async function writeSlice(
+interface SliceInput {
+  readonly pipeline: Pipeline;
+  readonly outDir: string;
+  readonly fetchId: string;
+}
+
+/**
+ * One file for each of the given contents, by day. Two at a time: a day is mostly one row group, and a row group is written by
+ * one thread. `isSorted`: the rows of `typed` stand in the files' order already.
+ */
+export async function writeSlices(
   engine: Engine,
-  input: { readonly pipeline: Pipeline; readonly outDir: string; readonly fetchId: string },
+  input: SliceInput,
+  typed: string,
+  contents: readonly SliceContent[],
+  isSorted: boolean,
+): Promise<Map<Day, string>> {
+  const files = new Map<Day, string>();
+  const waiting = [...contents];
+  const work = async (own: Engine) => {
+    for (let content = waiting.shift(); content; content = waiting.shift())
+      files.set(content.day, await writeSlice(own, input, typed, content, isSorted));
+  };
+  if (contents.length < 2) {
+    await work(engine);
+    return files;
+  }
+  const second = await engine.beside();
+  try {
+    const ended = await Promise.allSettled([work(engine), work(second)]);
+    for (const end of ended) if (end.status === 'rejected') throw end.reason;
+  } finally {
+    second.close();
+  }
+  return files;
+}
+
+async function writeSlice(
+  engine: Engine,
+  input: SliceInput,
   typed: string,
   content: SliceContent,
   isSorted: boolean,
