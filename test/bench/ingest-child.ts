@@ -7,7 +7,7 @@ import { systemClock } from '../../src/core/clock.ts';
 import type { Day } from '../../src/core/days.ts';
 import { runBackfill } from '../../src/run/night.ts';
 import { RANGE } from './orders-answer.ts';
-import { peakMiB } from './place.ts';
+import { packageRoot, peakMiB, unwatched } from './place.ts';
 
 const [port = '', home = '', windowDays = '31'] = process.argv.slice(2);
 mkdirSync(home, { recursive: true });
@@ -21,16 +21,12 @@ const env = {
   PARTNER_ETL_HOME: home,
   PARTNER_ETL_CONFIG: settings,
 };
-const nothing = () => {};
 const marks: Record<string, number> = {};
 const started = performance.now();
 const app = await openApp({
-  config: await loadConfig({ env, cwd: home, packageRoot: path.resolve(import.meta.dirname, '..', '..', '..') }),
+  config: await loadConfig({ env, cwd: home, packageRoot }),
   clock: systemClock,
-  random: Math.random,
-  log: { debug: nothing, info: nothing, warn: nothing, error: nothing },
-  progress: { begin: nothing, window: nothing, end: nothing, note: nothing },
-  signal: new AbortController().signal,
+  ...unwatched,
   step: (name) => {
     marks[name] = Math.round(performance.now() - started);
     if (name === 'lake-committed') marks.ingestPeakMiB = peakMiB();

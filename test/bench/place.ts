@@ -48,6 +48,19 @@ export async function timed<T>(work: () => Promise<T>): Promise<{ readonly ms: n
   return { ms: Math.round(performance.now() - started), value };
 }
 
+const nothing = () => {};
+
+/** The surroundings of an app that nobody watches and nobody stops. */
+export const unwatched = {
+  random: Math.random,
+  log: { debug: nothing, info: nothing, warn: nothing, error: nothing },
+  progress: { begin: nothing, window: nothing, end: nothing, note: nothing },
+  signal: new AbortController().signal,
+};
+
+/** Where the settings of the checkout lie, seen from the built benchmark. */
+export const packageRoot = path.resolve(import.meta.dirname, '..', '..', '..');
+
 export interface Result {
   readonly name: string;
   readonly figure: string;

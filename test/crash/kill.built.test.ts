@@ -34,14 +34,8 @@ const places = STEPS.flatMap((step) =>
 
 it.each(places)('killed at %s (after %i of them)', async (step, occurrence) => {
   world.passDays(1);
-  const { from } = world.lookback();
-  const [item] = world.sandbox.truth('orders', from, from);
-  world.sandbox.change({
-    kind: 'move-item',
-    orderId: String(item?.orderId),
-    orderItemId: String(item?.orderItemId),
-    toDay: world.lookback().to,
-  });
+  const { from, to } = world.lookback();
+  world.sandbox.change({ kind: 'move-item', ...world.itemOn(from), toDay: to });
   expect(await nightKilledAt(step, occurrence)).toBe('SIGKILL');
   const { exitCode, errors } = await world.night();
   expect(errors).toEqual([]);

@@ -3,7 +3,7 @@
  * rejects and holds; and items = rows + rejects + duplicates holds for every answer that was taken.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { addDays, type Day } from '../../src/core/days.ts';
+import { addDays } from '../../src/core/days.ts';
 import { listRejects } from '../../src/run/explain.ts';
 import { verify } from '../../src/run/verify.ts';
 import type { Fault } from '../../src/sandbox/sandbox.ts';
@@ -195,7 +195,7 @@ describe('a world that changes', () => {
 
   it('a restated item is restated, and only its day is written', async () => {
     await world.night();
-    const item = await someItem(world.lookback().from);
+    const item = world.itemOn(world.lookback().from);
     world.sandbox.change({ kind: 'restate-item', ...item, values: { priceExclVat: '99.99', priceInclVat: '120.99' } });
     const { run } = await world.night();
     expect(run.summary).toMatchObject({ slices_changed: 3, slices_unchanged: 15 });
@@ -204,7 +204,7 @@ describe('a world that changes', () => {
 
   it('an item that moves to another day of the window moves', async () => {
     await world.night();
-    const item = await someItem(world.lookback().from);
+    const item = world.itemOn(world.lookback().from);
     world.sandbox.change({ kind: 'move-item', ...item, toDay: addDays(world.lookback().from, 1) });
     expect((await world.night()).exitCode).toBe(0);
     expect(await world.differences(world.lookback())).toEqual([]);
@@ -214,7 +214,7 @@ describe('a world that changes', () => {
   it('an item that moves into the lookback from a day before it leaves that day, which is asked for again', async () => {
     await world.night();
     const from = world.lookback().from;
-    const item = await someItem(from);
+    const item = world.itemOn(from);
     world.passDays(4);
     const to = world.lookback().to;
     world.sandbox.change({ kind: 'move-item', ...item, toDay: to });
@@ -308,8 +308,3 @@ describe('credentials', () => {
     expect(world.sandbox.stats.tokenRequests).toBe(1);
   });
 });
-
-async function someItem(day: Day): Promise<{ orderId: string; orderItemId: string }> {
-  const [item] = world.sandbox.truth('orders', day, day);
-  return { orderId: String(item?.orderId), orderItemId: String(item?.orderItemId) };
-}

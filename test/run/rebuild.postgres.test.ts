@@ -75,14 +75,8 @@ it('rows that somebody changed or slipped in are found by verify and gone after 
 
 it('nights go on in both', async () => {
   world.passDays(1);
-  const { from } = world.lookback();
-  const [item] = world.sandbox.truth('orders', from, from);
-  world.sandbox.change({
-    kind: 'move-item',
-    orderId: String(item?.orderId),
-    orderItemId: String(item?.orderItemId),
-    toDay: world.lookback().to,
-  });
+  const { from, to } = world.lookback();
+  world.sandbox.change({ kind: 'move-item', ...world.itemOn(from), toDay: to });
   expect((await world.night()).errors).toEqual([]);
   await expectBothWhole();
 });

@@ -54,6 +54,8 @@ export interface World {
   differences(range: DayRange, target?: TargetName): Promise<string[]>;
   /** The days that nights cover by the lookback. */
   lookback(): DayRange;
+  /** An item of the orders report of that day. */
+  itemOn(day: Day): { readonly orderId: string; readonly orderItemId: string };
   close(): Promise<void>;
 }
 
@@ -122,6 +124,10 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
         return found.flat();
       }),
     lookback: () => ({ from: addDays(today(), -lookbackDays), to: addDays(today(), -1) }),
+    itemOn: (day) => {
+      const [item] = sandbox.truth('orders', day, day);
+      return { orderId: String(item?.orderId), orderItemId: String(item?.orderItemId) };
+    },
     close: async () => {
       await sandbox.close();
       await rm(home, { recursive: true, force: true });
