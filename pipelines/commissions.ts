@@ -4,7 +4,7 @@ export const commissions = declarePipeline({
   name: 'commissions',
   version: 1,
   about: 'Commission and revenue by state (original, approved, open), per day, site, tool, name, sub-ID and rate.',
-  report: 'commissions',
+  source: { kind: 'report', report: 'commissions' },
   table: 'fact_commission_day',
   columns: [
     column(1, 'orderDate', 'day', 'day of the orders', { required: true }),
@@ -28,6 +28,7 @@ export const commissions = declarePipeline({
   derived: [],
   // The service groups by day, site, tool, name, sub-ID and rate, but any of those may be absent, so they name no row.
   key: null,
+  versions: null,
   day: 'order_date',
   sort: ['site_code', 'frame_type', 'name', 'sub_id', 'commission_percentage'],
   settledWhen:

@@ -1,7 +1,19 @@
-/** Every pipeline, in the order in which they are fetched and shown. */
+/** Every pipeline, in the order in which they are fetched and shown; a part stands behind the pipeline that it is part of. */
 import type { Pipeline } from '../src/core/pipeline.ts';
+import { commissionRates, commissionReductions } from './commission-rates.ts';
 import { commissions } from './commissions.ts';
 import { orders } from './orders.ts';
+import { products } from './products.ts';
 import { promotions } from './promotions.ts';
+import { reductions, reductionsFiles } from './reductions.ts';
 
-export const pipelines: readonly Pipeline[] = [promotions, orders, commissions];
+export const pipelines: readonly Pipeline[] = [
+  promotions,
+  orders,
+  commissions,
+  products,
+  commissionRates,
+  commissionReductions,
+  reductions,
+  reductionsFiles,
+];

@@ -4,7 +4,7 @@ export const orders = declarePipeline({
   name: 'orders',
   version: 1,
   about: 'Every ordered item that a promotion led to, with its commission and how far it has come.',
-  report: 'orders',
+  source: { kind: 'report', report: 'orders' },
   table: 'fact_order_item',
   columns: [
     column(1, 'orderDate', 'day', 'day of the order', { required: true }),
@@ -55,6 +55,7 @@ export const orders = declarePipeline({
     },
   ],
   key: ['order_id', 'order_item_id'],
+  versions: null,
   day: 'order_date',
   sort: ['order_id', 'order_item_id'],
   settledWhen: `status_final AND status_group <> 'unknown' AND (status_group <> 'approved' OR approved_for_payment)`,

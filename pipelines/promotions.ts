@@ -4,7 +4,7 @@ export const promotions = declarePipeline({
   name: 'promotions',
   version: 1,
   about: 'What was shown and clicked, and what it led to, per day, site, tool, name and sub-ID.',
-  report: 'promotions',
+  source: { kind: 'report', report: 'promotions' },
   table: 'fact_promotion_day',
   columns: [
     column(1, 'date', 'day', 'the day of the promotion', { required: true, column: 'promotion_date' }),
@@ -28,6 +28,7 @@ export const promotions = declarePipeline({
   derived: [],
   // The service groups by day, site, tool, name and sub-ID, but any of those may be absent, so they name no row.
   key: null,
+  versions: null,
   day: 'promotion_date',
   sort: ['site_code', 'frame_type', 'name', 'sub_id'],
   // The report has no open state: what the lookback has passed is taken for settled.

@@ -1,7 +1,7 @@
 /** Opens everything that a command works with, from settings, and closes it again. The only place that wires stages together. */
 import { mkdir } from 'node:fs/promises';
 import { pipelines } from '../pipelines/index.ts';
-import { type Config, requirePartner, todayOf } from './config.ts';
+import { type Config, requirePartner, timingOf, todayOf } from './config.ts';
 import type { Clock } from './core/clock.ts';
 import { EtlError } from './core/errors.ts';
 import type { Log } from './core/log.ts';
@@ -11,8 +11,9 @@ import { Vault } from './extract/vault.ts';
 import { Lake } from './lake/lake.ts';
 import { PartnerClient } from './partner/client.ts';
 import { Pacing } from './partner/pacing.ts';
+import type { Area } from './partner/settings.ts';
 import { CachedTokenSource } from './partner/token.ts';
-import type { Partner, RunContext, Step } from './run/context.ts';
+import type { LookupContext, Partner, RunContext, Step } from './run/context.ts';
 import { openDuckdbTarget } from './warehouse/duckdb/target.ts';
 import { openPostgresTarget } from './warehouse/postgres/target.ts';
 import type { Target } from './warehouse/target.ts';
@@ -38,24 +39,26 @@ export async function openApp(world: Surroundings): Promise<App> {
   const paths = config.home;
   await makeHome(paths.root);
   const targets = openTargets(config, clock);
+  const pacing = new Pacing({ home: config.home, clock, log: world.log });
   const context: RunContext = {
     paths,
     timeZone: config.timeZone,
     today: todayOf(config, clock),
     guard: config.guards.shrink,
     pipelines,
-    settings: new Map(Object.entries(config.pipelines)),
+    isEnabled: ({ name }) => timingOf(config, name)?.enabled ?? false,
+    reports: new Map(Object.entries(config.reports)),
+    lookups: lookupsOf(config),
     targets,
-    vault: new Vault(paths.root, paths.vault),
+    vault: new Vault(paths.root, paths.vault, (message) => world.log.warn(message)),
     lake: new Lake(paths.lake),
     clock,
     log: world.log,
     progress: world.progress,
     signal: world.signal,
     step: world.step ?? (() => undefined),
-    hasPartner: config.partner !== null,
-    demandPartner: () => void requirePartner(config),
-    openClient: (runId, onFetch) => openPartner(world, runId, onFetch),
+    partnerSettings: (area) => requirePartner(config, area),
+    openClient: (area, runId, onFetch) => openPartner(world, pacing, area, runId, onFetch),
   };
   return { context, close: async () => void (await Promise.all(targets.map((t) => t.close()))) };
 }
@@ -80,15 +83,21 @@ function openTargets(config: Config, clock: Clock): Target[] {
   return targets;
 }
 
+function lookupsOf(config: Config): LookupContext {
+  const { eans, products, commissionRates, reductions } = config;
+  return { eans, products, commissionRates, reductions, eansPerRequest: config.eansPerRequest };
+}
+
 async function openPartner(
   { config, clock, random, log }: Surroundings,
+  pacing: Pacing,
+  area: Area,
   runId: string,
   onFetch: (record: FetchRecord) => Promise<void>,
 ): Promise<Partner> {
-  const settings = requirePartner(config);
+  const settings = requirePartner(config, area);
   const { home } = config;
   const token = new CachedTokenSource({ settings, home, clock, random, log });
-  const pacing = new Pacing({ home, clock, log });
   const client = new PartnerClient({ settings, token, pacing, clock, random, log, runId, onFetch });
   return { client, settings };
 }

@@ -3,17 +3,9 @@
  * as one object that nobody can change. Everything that is wrong is told at once.
  */
 import path from 'node:path';
-import { trimAddress } from './config/address.ts';
-import {
-  type Credentials,
-  type Environment,
-  type FoundCredentials,
-  readCredentials,
-  readEnvironment,
-  secretsIn,
-  variable,
-} from './config/environment.ts';
+import { type Environment, readEnvironment, secretsIn, variable } from './config/environment.ts';
 import { overlay } from './config/overlay.ts';
+import { type Partners, partnersOf, readPairs } from './config/partner.ts';
 import { type Problem, refuse } from './config/problems.ts';
 import type { Settings } from './config/schema.ts';
 import { readSettingsFile } from './config/settings-file.ts';
@@ -23,13 +15,52 @@ import { assert, EtlError } from './core/errors.ts';
 import type { ShrinkGuard } from './core/guard.ts';
 import { type HomePaths, homePaths } from './core/home.ts';
 import type { PlanSettings } from './core/plan.ts';
-import type { PartnerSettings } from './partner/settings.ts';
+import type { ProductParts } from './partner/lookups.ts';
+import { AREAS, type Area, type PartnerSettings } from './partner/settings.ts';
 
-export interface PipelineSettings extends PlanSettings {
+/** What the settings of every pipeline have. */
+export interface PipelineTiming {
   /** Whether `run` takes it when no pipeline is named. */
   readonly enabled: boolean;
   /** Cron expression of five fields, in the service's time zone. */
   readonly schedule: string;
+}
+
+export interface ReportPipelineSettings extends PipelineTiming, PlanSettings {}
+
+/** Where the EANs come from that look-ups ask about: one of the two, both, or neither. */
+export interface EanSettings {
+  /** CSV of `ean[,price[,condition]]`, absolute. */
+  readonly file: string | null;
+  /** SQL on the warehouse, the most valuable EAN first. */
+  readonly query: string | null;
+}
+
+interface LookupSettings extends PipelineTiming {
+  readonly callsPerNight: number;
+  /** What was asked within so many hours is not asked again. */
+  readonly freshHours: number;
+}
+
+export interface ProductSettings extends LookupSettings {
+  /** After so many days a known product is asked for again. */
+  readonly refreshDays: number;
+  readonly markets: readonly { readonly country: string; readonly language: string }[];
+  readonly include: ProductParts;
+}
+
+export interface CommissionRateSettings extends LookupSettings {
+  /** Of EANs that come without one. */
+  readonly condition: string;
+}
+
+export interface ReductionsSettings extends PipelineTiming {
+  /** The newest file's name is not asked for again before so many minutes have passed. */
+  readonly recheckMinutes: number;
+  /** One character. */
+  readonly delimiter: string;
+  /** Names in the file's header. */
+  readonly columns: Readonly<Record<'ean' | 'maximumPrice' | 'costReduction' | 'startDate' | 'endDate', string>>;
 }
 
 export interface TargetSettings {
@@ -42,17 +73,20 @@ export interface GuardSettings {
   readonly shrink: ShrinkGuard;
 }
 
-export interface Config {
+export interface Config extends Partners {
   readonly home: HomePaths;
   /** Pretend that this is today; null: ask the clock. See `todayOf`. */
   readonly today: Day | null;
-  /** null when something is missing that calls need; see `requirePartner`. */
-  readonly partner: PartnerSettings | null;
-  /** What is missing for calls: names of environment variables. */
-  readonly partnerMissing: readonly string[];
   /** The service's zone. */
   readonly timeZone: string;
-  readonly pipelines: Readonly<Record<string, PipelineSettings>>;
+  readonly eans: EanSettings;
+  /** Questions of one bulk request. */
+  readonly eansPerRequest: number;
+  /** Of the pipelines that are filled from reports, by name. */
+  readonly reports: Readonly<Record<string, ReportPipelineSettings>>;
+  readonly products: ProductSettings;
+  readonly commissionRates: CommissionRateSettings;
+  readonly reductions: ReductionsSettings;
   readonly targets: TargetSettings;
   readonly guards: GuardSettings;
   /** Settings files that were read, as shown to people, the overriding one last. */
@@ -85,10 +119,10 @@ export async function loadConfig(sources: ConfigSources): Promise<Config> {
   assert(base !== null, 'a required settings file was not read');
   const named = variable(env, 'PARTNER_ETL_CONFIG') !== null;
   const over = await readSettingsFile(overridingFile(sources), cwd, named);
-  const { settings, problems: inFiles } = overlay(base, over, secretsIn(env));
   const fromEnv = readEnvironment(env);
-  const found = await readCredentials(settings?.service.reports.credentials ?? 'default', env, cwd);
-  const problems: Problem[] = [...inFiles, ...fromEnv.problems, ...found.problems];
+  const { settings, problems: inFiles } = overlay(base, over, fromEnv.baseUrl, secretsIn(env));
+  const pairs = await readPairs(settings, env, cwd);
+  const problems: Problem[] = [...inFiles, ...fromEnv.problems, ...pairs.problems];
   if (settings !== null && !settings.targets.duckdb.enabled && variable(env, 'PARTNER_ETL_POSTGRES_URL') === null)
     problems.push({
       where: over?.name ?? base.name,
@@ -105,23 +139,37 @@ export async function loadConfig(sources: ConfigSources): Promise<Config> {
   return deepFreeze({
     home: homePaths(path.resolve(cwd, variable(env, 'PARTNER_ETL_HOME') ?? 'data')),
     today: fromEnv.today,
-    ...partnerOf(settings, addresses, found),
+    ...partnersOf(settings, addresses, pairs),
     timeZone: settings.service.timeZone,
-    pipelines: settings.pipelines,
+    ...loadingOf(settings, cwd),
     targets: { duckdb: settings.targets.duckdb.enabled, postgresUrl: fromEnv.postgresUrl },
     guards: settings.guards,
     files: over === null ? [base.name] : [base.name, over.name],
-    warnings: [...fromEnv.warnings, ...found.warnings],
+    warnings: [...fromEnv.warnings, ...pairs.warnings],
   });
 }
 
-/** What calls need. Errors: `usage/no_credentials`, which names the variables to set. */
-export function requirePartner(config: Config): PartnerSettings {
-  if (config.partner !== null) return config.partner;
-  const verb = config.partnerMissing.length === 1 ? 'is' : 'are';
-  throw new EtlError('usage', 'no_credentials', `${config.partnerMissing.join(', ')} ${verb} not set`, {
+/** What calls of an area need. Errors: `usage/no_credentials`, which names the variables to set. */
+export function requirePartner(config: Config, area: Area): PartnerSettings {
+  const partner = config.partners[area];
+  if (partner !== null) return partner;
+  const missing = config.partnerMissing[area];
+  const verb = missing.length === 1 ? 'is' : 'are';
+  throw new EtlError('usage', 'no_credentials', `${missing.join(', ')} ${verb} not set`, {
     hint: 'set what is missing in the environment; to try without credentials: partner-etl sandbox',
   });
+}
+
+/** What the settings of any pipeline that people name have, by its name; null for a part, which has none. */
+export function timingOf(config: Config, pipelineName: string): PipelineTiming | null {
+  const { reports, products, reductions, commissionRates } = config;
+  const all: Readonly<Record<string, PipelineTiming>> = {
+    ...reports,
+    products,
+    reductions,
+    'commission-rates': commissionRates,
+  };
+  return all[pipelineName] ?? null;
 }
 
 /** The service's today, or the day that PARTNER_ETL_TODAY pretends. */
@@ -131,50 +179,20 @@ export function todayOf(config: Config, clock: Clock): Day {
 
 /** Values that must appear nowhere; whoever prints or logs takes them out. */
 export function secretsOf(config: Config, env: Environment): string[] {
-  const { credentials } = config.partner ?? {};
-  if (credentials === undefined) return secretsIn(env);
-  const basic = Buffer.from(`${credentials.clientId}:${credentials.clientSecret}`).toString('base64');
-  return [...secretsIn(env), credentials.clientSecret, basic];
+  const pairs = AREAS.flatMap((area) => config.partners[area]?.credentials ?? []);
+  const sent = pairs.flatMap(({ clientId, clientSecret }) => [
+    clientSecret,
+    Buffer.from(`${clientId}:${clientSecret}`).toString('base64'),
+  ]);
+  return [...new Set([...secretsIn(env), ...sent])];
 }
 
-interface Addresses {
-  readonly baseUrl: string | null;
-  readonly authUrl: string | null;
-}
-
-function partnerOf(settings: Settings, { baseUrl, authUrl }: Addresses, found: FoundCredentials) {
-  const missing = [
-    ...(baseUrl === null ? ['PARTNER_BASE_URL'] : []),
-    ...(authUrl === null ? ['PARTNER_AUTH_URL'] : []),
-    ...found.missing,
-  ];
-  if (baseUrl === null || authUrl === null || found.credentials === null)
-    return { partner: null, partnerMissing: missing };
-  const partner = partnerSettings(settings, trimAddress(baseUrl), trimAddress(authUrl), found.credentials);
-  return { partner, partnerMissing: [] };
-}
-
-function partnerSettings(
-  { service }: Settings,
-  baseUrl: string,
-  authUrl: string,
-  credentials: Credentials,
-): PartnerSettings {
-  const { version } = service.reports;
-  const report = (name: 'promotions' | 'orders' | 'commissions') => {
-    const { path: template, accept, ...rest } = service.reports[name];
-    const fill = (text: string) => text.replaceAll('{version}', version);
-    return { ...rest, path: fill(template), accept: fill(accept) };
-  };
-  return {
-    baseUrl,
-    authUrl,
-    credentials,
-    reports: { promotions: report('promotions'), orders: report('orders'), commissions: report('commissions') },
-    timeouts: service.timeouts,
-    retry: service.retry,
-    token: service.token,
-  };
+/** What is loaded. A relative name of a file starts at the working directory, as those in the environment do. */
+function loadingOf({ eans, pipelines, service }: Settings, cwd: string) {
+  const { products, 'commission-rates': commissionRates, reductions, ...reports } = pipelines;
+  const file = eans.file === null ? null : path.resolve(cwd, eans.file);
+  const { eansPerRequest } = service.retailer.commission.bulk;
+  return { eans: { ...eans, file }, eansPerRequest, reports, products, commissionRates, reductions };
 }
 
 function deepFreeze<T>(value: T): T {

@@ -1,6 +1,8 @@
 /** What `npm start` runs: the partner service on loopback, one night into DuckDB, and what can be seen then. */
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'commander';
+import { stringify } from 'yaml';
 import { openApp } from '../app.ts';
 import { loadConfig } from '../config.ts';
 import { runNight } from '../run/night.ts';
@@ -11,6 +13,7 @@ import type { CliContext } from './context.ts';
 import { addExamples } from './help.ts';
 import { tellOutcome } from './outcome.ts';
 import { printTable } from './output.ts';
+import { writeEans } from './sandbox.ts';
 import { wholeNumber } from './values.ts';
 
 export function register(program: Command, cli: CliContext): void {
@@ -33,7 +36,9 @@ async function demo(cli: CliContext, options: { readonly ordersPerDay: number; r
     PARTNER_CLIENT_SECRET: sandbox.clientSecret,
     PARTNER_ETL_HOME: options.home,
   };
-  const config = await loadConfig({ env, cwd: cli.cwd, packageRoot: cli.packageRoot });
+  const settings = await writeSettings(path.resolve(cli.cwd, options.home), sandbox.eans(EANS));
+  const own = { ...env, PARTNER_ETL_CONFIG: settings };
+  const config = await loadConfig({ env: own, cwd: cli.cwd, packageRoot: cli.packageRoot });
   const { clock, log, progress, signal } = cli;
   const app = await openApp({ config, clock, log, progress, signal, random: Math.random });
   try {
@@ -46,6 +51,20 @@ async function demo(cli: CliContext, options: { readonly ordersPerDay: number; r
     await app.close();
     await sandbox.close();
   }
+}
+
+/** EANs that the demo asks commission rates for, and how many of them it looks up in the catalogue, at ten a second. */
+const EANS = 500;
+const PRODUCTS = 20;
+
+/** The demo's own settings: a list of EANs, and no long wait for the catalogue. */
+async function writeSettings(home: string, eans: readonly string[]): Promise<string> {
+  const list = path.join(home, 'eans.csv');
+  await writeEans(list, eans);
+  const file = path.join(home, 'settings.yaml');
+  const pipelines = { products: { callsPerNight: PRODUCTS } };
+  await writeFile(file, stringify({ eans: { file: list, query: null }, pipelines }));
+  return file;
 }
 
 async function report(cli: CliContext, target: Target): Promise<void> {

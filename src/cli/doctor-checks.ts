@@ -5,6 +5,7 @@ import path from 'node:path';
 import type { Config } from '../config.ts';
 import { asEtlError } from '../core/errors.ts';
 import { Engine, quoteText } from '../engine/duckdb.ts';
+import { AREAS, type PartnerSettings } from '../partner/settings.ts';
 
 export type CheckState = 'ok' | 'warning' | 'broken' | 'skipped';
 
@@ -44,6 +45,7 @@ export async function runChecks(world: DoctorWorld): Promise<NamedFinding[]> {
   const checks: readonly (readonly [string, () => Finding | Promise<Finding>])[] = [
     ['node', () => checkNode(world.nodeVersion)],
     ['settings', () => checkSettings(world.config)],
+    ['eans', () => checkEans(world.config)],
     ['home', () => checkHome(world.config.home.root)],
     ['disk', () => checkDisk(world.config.home.root)],
     ['duckdb', checkDuckdb],
@@ -59,7 +61,7 @@ export async function runChecks(world: DoctorWorld): Promise<NamedFinding[]> {
   return findings;
 }
 
-async function guarded(look: () => Finding | Promise<Finding>): Promise<Finding> {
+export async function guarded(look: () => Finding | Promise<Finding>): Promise<Finding> {
   try {
     return await look();
   } catch (thrown) {
@@ -95,6 +97,23 @@ function checkSettings(config: Config): Finding {
   const files = config.files.join(' and ');
   if (config.warnings.length === 0) return ok(files);
   return warning(`${files}: ${config.warnings.join('; ')}`, 'mend the environment, or ignore it knowingly');
+}
+
+async function checkEans({ eans: { file, query } }: Config): Promise<Finding> {
+  const asked = query === null ? [] : ['a query on the warehouse'];
+  if (file === null && query === null)
+    return warning(
+      'neither a file nor a query: products and commission-rates ask about nothing',
+      'set eans.file or eans.query',
+    );
+  if (file === null) return ok(asked.join());
+  try {
+    await access(file, constants.R_OK);
+    return ok([file, ...asked].join(' and '));
+  } catch (error) {
+    const { code = 'unknown' } = error as NodeJS.ErrnoException;
+    return broken(`${file} cannot be read (${code})`, 'put the file there, or name another one in eans.file');
+  }
 }
 
 async function checkHome(home: string): Promise<Finding> {
@@ -188,11 +207,32 @@ async function checkPostgres({ config, checkPostgres: check }: DoctorWorld): Pro
   return ok(await check(postgresUrl));
 }
 
-function checkCredentials({ partner, partnerMissing }: Config): Finding {
-  if (partner !== null) return ok(`client ${partner.credentials.clientId} at ${partner.baseUrl}`);
-  const verb = partnerMissing.length === 1 ? 'is' : 'are';
-  return broken(
-    `${partnerMissing.join(', ')} ${verb} not set`,
-    'set what is missing in the environment; to try without credentials: partner-etl sandbox',
-  );
+function checkCredentials({ partners, partnerMissing }: Config): Finding {
+  const told = AREAS.map((area) => {
+    const partner = partners[area];
+    const verb = partnerMissing[area].length === 1 ? 'is' : 'are';
+    return { area, text: partner ? clientOf(partner) : `${partnerMissing[area].join(', ')} ${verb} not set` };
+  });
+  const texts = [...new Set(told.map(({ text }) => text))];
+  const areasOf = (text: string) => told.filter((one) => one.text === text).map(({ area }) => area);
+  // Areas are only told apart where they differ; mostly one pair serves them all.
+  const detail =
+    texts.length === 1 ? texts[0]! : texts.map((text) => `${areasOf(text).join(', ')}: ${text}`).join('; ');
+  if (AREAS.every((area) => partners[area] !== null)) return ok(detail);
+  return broken(detail, 'set what is missing in the environment; to try without credentials: partner-etl sandbox');
+}
+
+export function clientOf({ credentials, baseUrl }: PartnerSettings): string {
+  return `client ${credentials.clientId} at ${baseUrl}`;
+}
+
+const GRAVITY: readonly CheckState[] = ['broken', 'warning', 'ok', 'skipped'];
+
+/** Several findings as one: the state and the mend of the gravest, the details of all. */
+export function together(findings: readonly { readonly about: string; readonly finding: Finding }[]): Finding {
+  if (findings.length === 1) return findings[0]!.finding;
+  const [gravest] = findings.toSorted((a, b) => GRAVITY.indexOf(a.finding.state) - GRAVITY.indexOf(b.finding.state));
+  if (gravest === undefined) return skipped('needs credentials');
+  const detail = findings.map(({ about, finding }) => `${about}: ${finding.detail}`).join('; ');
+  return { ...gravest.finding, detail };
 }

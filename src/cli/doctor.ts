@@ -3,18 +3,21 @@ import type { Command } from 'commander';
 import { pipelines } from '../../pipelines/index.ts';
 import type { Config } from '../config.ts';
 import { asEtlError, EXIT } from '../core/errors.ts';
-import { CachedTokenSource, type TokenSource, type TokenState } from '../partner/token.ts';
+import { AREAS } from '../partner/settings.ts';
+import { CachedTokenSource, type TokenSource, type TokenState, tokenFiles } from '../partner/token.ts';
 import { openPostgresTarget } from '../warehouse/postgres/target.ts';
 import type { CliContext } from './context.ts';
 import {
   broken,
   checkNode,
+  clientOf,
   type DoctorWorld,
   type Finding,
+  guarded,
   type NamedFinding,
   ok,
   runChecks,
-  skipped,
+  together,
   warning,
 } from './doctor-checks.ts';
 import { addExamples } from './help.ts';
@@ -60,7 +63,7 @@ async function doctor({ online = false, json = false }: DoctorOptions, context: 
 
 function worldOf(config: Config, online: boolean, context: CliContext): DoctorWorld {
   const { clock } = context;
-  const token = tokenSource(config, context);
+  const sources = tokenSources(config, context);
   return {
     config,
     nodeVersion: process.versions.node,
@@ -72,20 +75,41 @@ function worldOf(config: Config, online: boolean, context: CliContext): DoctorWo
         await target.close();
       }
     },
-    tokenState: async () => (token === null ? skipped('needs credentials') : judgeToken(await token.state())),
-    online: online ? () => askOnce(token, context.signal) : null,
+    tokenState: () => ofEach(sources, async ({ token }) => judgeToken(await token.state())),
+    online: online ? () => ofEach(sources, ({ token }) => askOnce(token, context.signal)) : null,
   };
 }
 
-function tokenSource(config: Config, { clock, log }: CliContext): TokenSource | null {
-  if (config.partner === null) return null;
-  // One try: a doctor who asks again and again makes the patient worse.
-  const settings = { ...config.partner, retry: { ...config.partner.retry, tries: 1 } };
-  return new CachedTokenSource({ settings, home: config.home, clock, random: Math.random, log });
+interface PairSource {
+  readonly about: string;
+  readonly token: TokenSource;
 }
 
-async function askOnce(token: TokenSource | null, signal: AbortSignal): Promise<Finding> {
-  if (token === null) return skipped('needs credentials');
+/** One for each pair of credentials; areas may share one. */
+function tokenSources(config: Config, { clock, log }: CliContext): PairSource[] {
+  const sources = new Map<string, PairSource>();
+  for (const area of AREAS) {
+    const partner = config.partners[area];
+    if (partner === null) continue;
+    // One try: a doctor who asks again and again makes the patient worse.
+    const settings = { ...partner, retry: { ...partner.retry, tries: 1 } };
+    const token = new CachedTokenSource({ settings, home: config.home, clock, random: Math.random, log });
+    sources.set(tokenFiles(settings, config.home).cache, { about: clientOf(partner), token });
+  }
+  return [...sources.values()];
+}
+
+/** One after the other, each also when the one before failed. */
+async function ofEach(
+  sources: readonly PairSource[],
+  look: (source: PairSource) => Promise<Finding>,
+): Promise<Finding> {
+  const findings: { about: string; finding: Finding }[] = [];
+  for (const source of sources) findings.push({ about: source.about, finding: await guarded(() => look(source)) });
+  return together(findings);
+}
+
+async function askOnce(token: TokenSource, signal: AbortSignal): Promise<Finding> {
   await token.get(signal);
   const { expiresAt } = await token.state();
   return ok(`a token was granted or still serves, until ${expiresAt ?? 'it is used up'}`);

@@ -37,7 +37,11 @@ function tell(cli: CliContext, e: Explanation): void {
   if (e.held)
     write(`Held since ${e.held.held_at}: ${e.held.detail}. partner-etl release ${e.pipeline} ${e.day} applies it.`);
   if (e.fetches.length > 0) {
-    write('\nFetches:');
+    const shown =
+      e.fetches.length === e.fetch_count
+        ? ''
+        : ` (the last ${e.fetches.length} of ${e.fetch_count.toLocaleString('en-US')})`;
+    write(`\nFetches${shown}:`);
     printTable(
       cli.stdout,
       [
@@ -51,7 +55,7 @@ function tell(cli: CliContext, e: Explanation): void {
       ],
       e.fetches.map((f) => [
         f.fetch_id,
-        `${f.window_from}..${f.window_to}`,
+        f.window_from ? `${f.window_from}..${f.window_to}` : (f.notes?.file_name ?? ''),
         f.finished_at,
         f.status,
         f.items,

@@ -30,7 +30,7 @@ export function register(program: Command, context: CliContext): void {
     )
     .option('--base-url <url>', 'address of the partner service', addressValue)
     .option('--auth-url <url>', 'address of its authentication service', addressValue)
-    .option('--start-day <day>', 'first day of interest for every pipeline, yyyy-mm-dd', dayValue)
+    .option('--start-day <day>', 'first day of interest for every report, yyyy-mm-dd', dayValue)
     .option('--file <path>', 'write here; default: config/local.yaml of the checkout, or what PARTNER_ETL_CONFIG names')
     .option('--json', 'print one JSON document')
     .action((options: InitOptions) => init(options, context));
@@ -105,6 +105,10 @@ service:
 ${address('baseUrl', baseUrl)}
 ${address('authUrl', authUrl)}
 
+# The EANs that are asked about besides those that were sold lately: a CSV file of ean[,price[,condition]].
+eans:
+  # file: eans.csv
+
 pipelines:
   promotions:
     # The first day of interest. Without one, history begins where the lookback began at the first run.
@@ -120,6 +124,15 @@ ${start}
 ${start}
     # enabled: true
     # lookbackDays: 45
+  products:
+    # enabled: true
+    # callsPerNight: 5000
+    # markets: [{ country: NL, language: nl }]
+  commission-rates:
+    # enabled: true
+    # callsPerNight: 10000
+  reductions:
+    # enabled: true
 
 targets:
   # DuckDB is on unless it is switched off here. Postgres is on when PARTNER_ETL_POSTGRES_URL is set.

@@ -49,6 +49,10 @@ function linesOf({ run, published }: RunOutcome): string[] {
     lines.push(
       `${n(summary.slices_held)} slices are held: partner-etl status lists them, partner-etl release applies one`,
     );
+  if (summary.left_out > 0)
+    lines.push(
+      `${n(summary.left_out)} look-ups were left out by the budget of the night: partner-etl plan counts them`,
+    );
   if (summary.rejects > 0) lines.push(`${n(summary.rejects)} rows were rejected: partner-etl rejects shows them`);
   if (summary.duplicates > 0) lines.push(`${n(summary.duplicates)} exact duplicates were dropped`);
   return lines;

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import type { Day } from '../core/days.ts';
 import { EtlError } from '../core/errors.ts';
-import { estimatePlans, type PlanEstimate } from '../run/estimate.ts';
-import { chosenPipelines } from '../run/night.ts';
-import { backfillPlans, nightPlans } from '../run/plans.ts';
+import { estimatePlans, type PipelineEstimate, type PlanEstimate } from '../run/estimate.ts';
+import { backfillable, chosenPipelines } from '../run/night.ts';
+import { nightPlans, windowsToBackfill } from '../run/plans.ts';
 import type { CliContext } from './context.ts';
 import { addExamples } from './help.ts';
 import { printJson, printTable } from './output.ts';
@@ -31,10 +31,11 @@ export function register(program: Command, cli: CliContext): void {
       const plan = await withApp(cli, async (context) => {
         const pipelines = chosenPipelines(context, names);
         const range = rangeIn(options);
+        const { refetch = false } = options;
         const plans = range
-          ? await backfillPlans(context, pipelines, range, options.refetch ?? false)
+          ? await Promise.all(backfillable(pipelines, names).map((p) => windowsToBackfill(context, p, range, refetch)))
           : await nightPlans(context, pipelines);
-        return estimatePlans(context, await cli.config(), plans);
+        return estimatePlans(context, plans);
       });
       if (options.json) printJson(cli.stdout, plan);
       else tell(cli, plan);
@@ -53,27 +54,46 @@ function rangeIn({ from, to }: Options) {
 
 function tell(cli: CliContext, plan: PlanEstimate): void {
   const rows = plan.pipelines.flatMap((p) =>
-    p.windows.map((w) => [
-      p.pipeline,
-      w.from,
-      w.to,
-      w.days,
-      Object.entries(w.reasons)
-        .map(([r, n]) => `${n} ${r}`)
-        .join(', '),
-    ]),
+    (p.windows ?? []).map((w) => [p.pipeline, w.from, w.to, w.days, reasonsText(w.reasons)]),
   );
-  if (rows.length === 0) cli.stdout.write('Nothing is due.\n');
-  else
+  if (rows.length > 0)
     printTable(
       cli.stdout,
       [{ title: 'pipeline' }, { title: 'from' }, { title: 'to' }, { title: 'days', align: 'right' }, { title: 'why' }],
       rows,
     );
+  for (const pipeline of plan.pipelines) for (const line of linesOf(pipeline)) cli.stdout.write(`${line}\n`);
+  if (plan.calls === 0) cli.stdout.write('Nothing is due.\n');
   for (const { target, slices } of plan.fromLake)
     if (slices > 0) cli.stdout.write(`${target}: ${slices} slices to load from the lake, without a call\n`);
   const size = plan.bytes === null ? 'size not known yet' : `about ${(plan.bytes / 1e6).toFixed(1)} MB`;
   cli.stdout.write(
     `${plan.calls} calls, ${plan.slices} slices, ${size}, at least ${plan.minutes.toFixed(1)} min under the budgets\n`,
   );
+}
+
+function reasonsText(reasons: Readonly<Record<string, number>>): string {
+  return Object.entries(reasons)
+    .map(([reason, n]) => `${n.toLocaleString('en-US')} ${reason}`)
+    .join(', ');
+}
+
+/** What look-ups and the reductions file would do, in words. */
+function linesOf({ pipeline, calls, lookups, file }: PipelineEstimate): string[] {
+  const n = (value: number) => value.toLocaleString('en-US');
+  if (file) {
+    const last = file.last_file === null ? 'none was loaded yet' : `the last one loaded is ${file.last_file}`;
+    const asks = file.asks
+      ? 'asks for the name of the newest file, and for the file when it is another one'
+      : 'asks nothing';
+    const since = file.asks || file.asked_at === null ? '' : `: the name was asked at ${file.asked_at}`;
+    return [`${pipeline}: ${asks}${since}; ${last}`];
+  }
+  if (!lookups) return [];
+  const { listed, due, left_out: leftOut, rejects, notes } = lookups;
+  const why = reasonsText(due);
+  const lines = [`${pipeline}: ${n(calls)} calls for ${why === '' ? 'nothing' : why} of ${n(listed)} listed`];
+  if (leftOut > 0) lines.push(`${pipeline}: ${n(leftOut)} are left out by the budget of the night (callsPerNight)`);
+  if (rejects > 0) lines.push(`${pipeline}: ${n(rejects)} of the list cannot be asked; run sets them aside`);
+  return [...lines, ...notes.map((note) => `${pipeline}: ${note}`)];
 }

@@ -10,6 +10,7 @@ import * as explain from './explain.ts';
 import { describeFailure } from './failure.ts';
 import { addExamples } from './help.ts';
 import * as init from './init.ts';
+import * as lookup from './lookup.ts';
 import * as plan from './plan.ts';
 import * as rejects from './rejects.ts';
 import * as run from './run.ts';
@@ -33,6 +34,7 @@ const COMMANDS: readonly CommandFile[] = [
   rejects,
   again,
   verify,
+  lookup,
   sql,
   init,
   doctor,
@@ -77,8 +79,8 @@ export function buildProgram(context: CliContext): Command {
 
 const HELP_WIDTH = 110;
 const EXIT_CODES = `
-Exit codes: 0 done; 1 something failed; 2 wrong usage or settings; 3 done, but slices are held or rows rejected;
-4 credentials refused or address banned; 75 another run holds the lock.`;
+Exit codes: 0 done; 1 something failed; 2 wrong usage or settings; 3 done, but slices are held, rows rejected, or
+something looked up was not found; 4 credentials refused or address banned; 75 another run holds the lock.`;
 
 /** Runs the command that `words` name (without node and script). Never throws; returns the exit code. */
 export async function runProgram(words: readonly string[], context: CliContext): Promise<number> {

@@ -3,7 +3,7 @@
  * The time left is what the windows so far took on average, which holds the pauses of the budget as well.
  */
 import type { Clock } from '../core/clock.ts';
-import type { Progress, WindowDone } from '../core/progress.ts';
+import type { Progress, ProgressUnit, WindowDone } from '../core/progress.ts';
 import type { Screen } from './screen.ts';
 
 export interface ProgressOptions {
@@ -15,6 +15,7 @@ export interface ProgressOptions {
 interface Track {
   readonly pipeline: string;
   readonly windows: number;
+  readonly unit: ProgressUnit;
   readonly beganMs: number;
   done: number;
   rows: number;
@@ -38,11 +39,11 @@ export function createProgress({ screen, clock, quiet }: ProgressOptions): Progr
     screen.live([...tracks.values()].map((track) => lineOf(track, clock.now())));
   };
   return {
-    begin(pipeline, windows) {
+    begin(pipeline, windows, unit = 'window') {
       const now = clock.now();
-      tracks.set(pipeline, { pipeline, windows, beganMs: now, done: 0, rows: 0, changed: 0, shownMs: now });
+      tracks.set(pipeline, { pipeline, windows, unit, beganMs: now, done: 0, rows: 0, changed: 0, shownMs: now });
       if (screen.isTTY) draw();
-      else screen.print(`${pipeline}: ${count(windows, 'window')} to fetch`);
+      else screen.print(`${pipeline}: ${count(windows, unit)} to fetch`);
     },
     window(pipeline, done) {
       const track = tracks.get(pipeline);
@@ -80,7 +81,7 @@ function addTo(track: Track, done: WindowDone): void {
 
 function lineOf(track: Track, nowMs: number): string {
   const elapsedMs = nowMs - track.beganMs;
-  const parts = [`${number(track.done)}/${count(track.windows, 'window')}`, count(track.rows, 'row')];
+  const parts = [`${number(track.done)}/${count(track.windows, track.unit)}`, count(track.rows, 'row')];
   if (elapsedMs > 0 && track.rows > 0) parts.push(`${number(Math.round((track.rows * 1000) / elapsedMs))} rows/s`);
   const left = track.windows - track.done;
   if (track.done > 0 && left > 0) parts.push(`about ${duration((elapsedMs / track.done) * left)} left`);
@@ -89,9 +90,12 @@ function lineOf(track: Track, nowMs: number): string {
 
 function endOf(track: Track, nowMs: number): string {
   const windows =
-    track.done === track.windows ? count(track.windows, 'window') : `${track.done} of ${track.windows} windows`;
-  const changed = `${count(track.changed, 'slice')} changed`;
-  return `${track.pipeline}: ${windows}, ${count(track.rows, 'row')}, ${changed}, took ${duration(nowMs - track.beganMs)}`;
+    track.done === track.windows
+      ? count(track.windows, track.unit)
+      : `${track.done} of ${track.windows} ${track.unit}s`;
+  // What calls changed is known only when all of them are taken in together.
+  const changed = track.unit === 'call' ? '' : ` ${count(track.changed, 'slice')} changed,`;
+  return `${track.pipeline}: ${windows}, ${count(track.rows, 'row')},${changed} took ${duration(nowMs - track.beganMs)}`;
 }
 
 function number(value: number): string {

@@ -1,4 +1,6 @@
 /** `sandbox`: the partner service on this machine, to try and to test without credentials. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import type { Command } from 'commander';
 import type { Day } from '../core/days.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
@@ -12,6 +14,7 @@ interface SandboxOptions {
   readonly seed: number;
   readonly ordersPerDay: number;
   readonly today?: Day;
+  readonly eans?: string;
   readonly json?: boolean;
 }
 
@@ -27,19 +30,23 @@ export function register(program: Command, context: CliContext): void {
     .option('--seed <number>', 'another seed is another world', wholeNumber(0, 4_294_967_295), 7)
     .option('--orders-per-day <items>', 'order items a day, about', wholeNumber(1, 1_000_000), 700)
     .option('--today <day>', 'pretend that this is today, yyyy-mm-dd', dayValue)
+    .option('--eans <file>', 'write the EANs of its catalogue there, as a list for eans.file in the settings')
     .option('--json', 'print the settings as one JSON document')
     .action((options: SandboxOptions) => sandbox(options, context));
   addExamples(command, [
     ['sandbox', 'then paste what it prints into another terminal'],
     ['sandbox --today 2026-03-01 --seed 3', 'the same night again and again'],
+    ['sandbox --eans eans.csv', 'with a list of EANs to look up: set eans.file to it'],
     ['sandbox --port 0 --json', 'for a script'],
   ]);
 }
 
-async function sandbox({ port, seed, ordersPerDay, today, json }: SandboxOptions, context: CliContext): Promise<void> {
+async function sandbox(options: SandboxOptions, context: CliContext): Promise<void> {
+  const { port, seed, ordersPerDay, today, eans, json } = options;
   context.interrupt.notice = 'closing the sandbox, press again to stop at once';
   const service = await startSandbox({ port, seed, ordersPerDay, now: clockFor(today, context) });
   try {
+    if (eans !== undefined) await writeEans(path.resolve(context.cwd, eans), service.eans());
     const environment = {
       PARTNER_BASE_URL: service.baseUrl,
       PARTNER_AUTH_URL: service.authUrl,
@@ -54,6 +61,12 @@ async function sandbox({ port, seed, ordersPerDay, today, json }: SandboxOptions
   } finally {
     await service.close();
   }
+}
+
+/** A list that `eans.file` takes, one EAN a line. */
+export async function writeEans(file: string, eans: readonly string[]): Promise<void> {
+  await mkdir(path.dirname(file), { recursive: true });
+  await writeFile(file, `ean\n${eans.join('\n')}\n`);
 }
 
 /** The sandbox's clock: ours, or ours moved so that it started at noon of the pretended day. */

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type DayState, type PipelineStatus, type Status, statusOf } from '../run/status.ts';
+import { type DayState, type LookupStatus, type PipelineStatus, type Status, statusOf } from '../run/status.ts';
 import type { CliContext } from './context.ts';
 import { addExamples } from './help.ts';
 import { printJson, printTable } from './output.ts';
@@ -21,7 +21,14 @@ export function register(program: Command, cli: CliContext): void {
   ]);
 }
 
-const MARK: Readonly<Record<DayState, string>> = { missing: '·', failed: '!', held: 'h', open: 'o', settled: '█' };
+const MARK: Readonly<Record<DayState, string>> = {
+  missing: '·',
+  failed: '!',
+  held: 'h',
+  open: 'o',
+  settled: '█',
+  quiet: ' ',
+};
 /** Days of the grid that are shown, newest at the end. */
 const GRID_DAYS = 92;
 
@@ -51,6 +58,8 @@ function tell(cli: CliContext, status: Status): void {
     ]),
   );
   cli.stdout.write(`\n${status.pipelines.map(gridOf).join('\n')}\n${LEGEND}\n`);
+  for (const { pipeline, lookups } of status.pipelines)
+    if (lookups?.asked_at) cli.stdout.write(`${pipeline}: ${outcomesText(lookups)}last asked ${lookups.asked_at}\n`);
   for (const t of status.targets)
     cli.stdout.write(
       `${t.target}: ${t.error ?? (t.slices_behind === 0 ? 'holds everything that the lake holds' : `${t.slices_behind} slices behind the lake`)}\n`,
@@ -59,12 +68,19 @@ function tell(cli: CliContext, status: Status): void {
   tellRuns(cli, status);
 }
 
-const LEGEND = '█ settled  o open  h held  ! failed  · missing';
+function outcomesText({ outcomes }: LookupStatus): string {
+  const parts = Object.entries(outcomes).map(
+    ([outcome, n]) => `${n.toLocaleString('en-US')} ${outcome.replaceAll('_', ' ')}`,
+  );
+  return parts.length === 0 ? '' : `${parts.join(', ')}; `;
+}
+
+const LEGEND = '█ settled (of look-ups: something new)  o open  h held  ! failed  · missing';
 
 function gridOf({ pipeline, days }: PipelineStatus): string {
   const shown = days.slice(-GRID_DAYS);
   const first = shown[0]?.day ?? '';
-  return `${pipeline.padEnd(12)} ${first} ${shown.map((d) => MARK[d.state]).join('')} ${shown.at(-1)?.day ?? ''}`;
+  return `${pipeline.padEnd(16)} ${first} ${shown.map((d) => MARK[d.state]).join('')} ${shown.at(-1)?.day ?? ''}`;
 }
 
 function tellAside(cli: CliContext, { holds, drift }: Status): void {

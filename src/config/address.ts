@@ -15,6 +15,11 @@ export function trimAddress(text: string): string {
   return text.replace(/\/+$/, '');
 }
 
+/** Whether the address is on this machine: a sandbox, and not the service with its limits. */
+export function isHere(address: string): boolean {
+  return URL.canParse(address) && isLoopback(new URL(address).hostname);
+}
+
 function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(host);
 }

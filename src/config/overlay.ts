@@ -1,5 +1,6 @@
 /** config/default.yaml with the operator's file laid over it key by key, checked as a whole. */
 import type { z } from 'zod';
+import { aboveCeilings } from './ceilings.ts';
 import { nearest } from './near-miss.ts';
 import { looksSecret, type Problem, showValue } from './problems.ts';
 import { type Settings, settingsSchema } from './schema.ts';
@@ -16,16 +17,25 @@ export interface Checked {
   readonly problems: readonly Problem[];
 }
 
-/** `secrets`: values that no problem may show. */
-export function overlay(base: SettingsFile, over: SettingsFile | null, secrets: readonly string[]): Checked {
+/** `baseUrl` is the environment's, which wins over the files'; `secrets`: values that no problem may show. */
+export function overlay(
+  base: SettingsFile,
+  over: SettingsFile | null,
+  baseUrl: string | null,
+  secrets: readonly string[],
+): Checked {
   const files = over === null ? [base] : [over, base];
   const syntax = files.flatMap((file) => file.problems);
   // After a syntax error everything else would only be a consequence of it.
   if (syntax.length > 0) return { settings: null, problems: syntax };
   const merged = over === null ? base.data : merge(base.data, over.data);
   const result = settingsSchema.safeParse(merged);
-  if (result.success) return { settings: result.data, problems: [] };
-  const problems = result.error.issues.flatMap((issue) => tell(issue, merged, files, base, secrets));
+  const problems = result.success
+    ? aboveCeilings(result.data, baseUrl ?? result.data.service.baseUrl).map(({ path, accepted }) =>
+        wrongValue(path, accepted, merged, files, secrets),
+      )
+    : result.error.issues.flatMap((issue) => tell(issue, merged, files, base, secrets));
+  if (result.success && problems.length === 0) return { settings: result.data, problems };
   return { settings: null, problems: problems.toSorted((a, b) => collate.compare(a.where, b.where)) };
 }
 
@@ -55,20 +65,27 @@ function tell(
       key: [...at, key].join('.'),
       accepted: unknownKey(key, at, base),
     }));
-  const key = at.join('.');
-  const value = at.reduce<unknown>((data, name) => (isData(data) ? data[name] : undefined), merged);
-  const shown = showValue(value, secrets);
   // zod's own words where a section is expected; ours everywhere else.
   const accepted =
     issue.code === 'invalid_type' && issue.expected === 'object' ? 'a section of settings' : issue.message;
-  return [
-    {
-      where: locate(at, files),
-      key,
-      ...(shown === undefined ? {} : { value: shown }),
-      accepted: value === undefined ? `is missing: ${accepted} is accepted` : `${accepted} is accepted`,
-    },
-  ];
+  return [wrongValue(at, accepted, merged, files, secrets)];
+}
+
+function wrongValue(
+  at: readonly string[],
+  accepted: string,
+  merged: Data,
+  files: readonly SettingsFile[],
+  secrets: readonly string[],
+): Problem {
+  const value = at.reduce<unknown>((data, name) => (isSection(data) ? data[name] : undefined), merged);
+  const shown = showValue(value, secrets);
+  return {
+    where: locate(at, files),
+    key: at.join('.'),
+    ...(shown === undefined ? {} : { value: shown }),
+    accepted: value === undefined ? `is missing: ${accepted} is accepted` : `${accepted} is accepted`,
+  };
 }
 
 function unknownKey(key: string, at: readonly string[], base: SettingsFile): string {
@@ -95,6 +112,11 @@ function locate(at: readonly string[], files: readonly SettingsFile[]): string {
     }
   }
   return files.at(-1)!.name;
+}
+
+/** Lists as well, whose keys are their places. */
+function isSection(value: unknown): value is Data {
+  return typeof value === 'object' && value !== null;
 }
 
 function isData(value: unknown): value is Data {

@@ -2,29 +2,13 @@
  * What the settings files may say. Every message is the end of "… is accepted", so that an error can name it.
  * Defaults stand in config/default.yaml alone: here nothing is optional.
  */
-import { Cron } from 'croner';
 import { z } from 'zod';
-import { pipelines } from '../../pipelines/index.ts';
-import { type Day, isDay } from '../core/days.ts';
-import { LIMITS } from '../core/limits.ts';
 import { isServiceAddress, SERVICE_ADDRESS } from './address.ts';
+import { pipelineSections } from './pipeline-schema.ts';
+import { line, matching, ratio, whole, yesOrNo } from './values.ts';
 
 const ZONE_ERROR = 'the name of a time zone such as Europe/Amsterdam';
-const CRON_ERROR = "five fields: minute, hour, day, month, weekday, such as '30 5 * * *'";
-
-const whole = (least: number, most: number, unit: string) => {
-  const error = `a whole number of ${unit} from ${least} to ${most}`;
-  return z.int({ error }).min(least, { error }).max(most, { error });
-};
-
-const ratio = () => {
-  const error = 'a number from 0 to 1';
-  return z.number({ error }).min(0, { error }).max(1, { error });
-};
-
-const yesOrNo = () => z.boolean({ error: 'true or false' });
-
-const matching = (pattern: RegExp, error: string) => z.string({ error }).regex(pattern, { error });
+const QUERY_ERROR = 'a SQL query, or null';
 
 const serviceAddress = () => z.string({ error: SERVICE_ADDRESS }).refine(isServiceAddress, { error: SERVICE_ADDRESS });
 
@@ -47,27 +31,12 @@ function callPath(placeholder?: 'ean' | 'id') {
   );
 }
 
-interface Ceiling {
-  readonly calls: number;
-  readonly perSeconds: number;
-  readonly said: string;
-}
-
-/** `ceiling`: what the service is known to bear; a budget above it would lead to refusals or a ban. */
-function budget(ceiling?: Ceiling) {
-  const shape = z.strictObject({
+const budget = () =>
+  z.strictObject({
     calls: whole(1, 10_000, 'calls'),
     perSeconds: whole(1, 86_400, 'seconds'),
-    concurrency: whole(1, 32, 'calls at once'),
+    concurrency: whole(1, 100, 'calls at once'),
   });
-  if (ceiling === undefined) return shape;
-  return shape.refine((b) => b.calls * ceiling.perSeconds <= ceiling.calls * b.perSeconds && b.calls <= ceiling.calls, {
-    error: `a budget of at most ${ceiling.said}`,
-  });
-}
-
-const COMMISSION_CEILING = { calls: 28, perSeconds: 1, said: '28 calls a second' };
-const REDUCTIONS_CEILING = { calls: 10, perSeconds: 3600, said: '10 calls in 3600 seconds' };
 
 const area = () => ({
   version: matching(/^[A-Za-z0-9._-]+$/, 'a version such as v2'),
@@ -83,8 +52,8 @@ const report = () =>
     budget: budget(),
   });
 
-const simpleCall = (placeholder?: 'ean' | 'id', ceiling?: Ceiling) =>
-  z.strictObject({ path: callPath(placeholder), accept: mediaType(), budget: budget(ceiling) });
+const simpleCall = (placeholder?: 'ean' | 'id') =>
+  z.strictObject({ path: callPath(placeholder), accept: mediaType(), budget: budget() });
 
 const retailer = () =>
   z.strictObject({
@@ -103,9 +72,9 @@ const retailer = () =>
       accept: mediaType(),
       budget: budget(),
     }),
-    processStatus: simpleCall('id', { calls: 100, perSeconds: 1, said: '100 calls a second' }),
+    processStatus: simpleCall('id'),
     commission: z.strictObject({
-      budget: budget(COMMISSION_CEILING),
+      budget: budget(),
       single: z.strictObject({
         path: callPath('ean'),
         accept: mediaType(),
@@ -120,8 +89,8 @@ const retailer = () =>
         eansPerRequest: whole(1, 100, 'EANs'),
       }),
     }),
-    reductions: simpleCall(undefined, REDUCTIONS_CEILING),
-    reductionsName: simpleCall(undefined, REDUCTIONS_CEILING),
+    reductions: simpleCall(),
+    reductionsName: simpleCall(),
   });
 
 const timeouts = () =>
@@ -172,25 +141,12 @@ const service = () =>
     retailer: retailer(),
   });
 
-const pipeline = () =>
-  z.strictObject({
-    enabled: yesOrNo(),
-    schedule: z.string({ error: CRON_ERROR }).refine(isCron, { error: CRON_ERROR }),
-    startDay: z.custom<Day | null>((value) => value === null || (typeof value === 'string' && isDay(value)), {
-      error: 'a day as yyyy-mm-dd, or null',
-    }),
-    lookbackDays: whole(1, 3650, 'days'),
-    windowDays: whole(1, LIMITS.windowDays, 'days'),
-    lagDays: whole(0, 365, 'days'),
-  });
-
-/** One section for each declared pipeline. */
-function pipelineSections() {
-  return z.strictObject(Object.fromEntries(pipelines.map(({ name }) => [name, pipeline()])));
-}
-
 export const settingsSchema = z.strictObject({
   service: service(),
+  eans: z.strictObject({
+    file: line('the path of a CSV file, or null').nullable(),
+    query: z.string({ error: QUERY_ERROR }).regex(/\S/, { error: QUERY_ERROR }).nullable(),
+  }),
   pipelines: pipelineSections(),
   targets: z.strictObject({ duckdb: z.strictObject({ enabled: yesOrNo() }) }),
   guards: z.strictObject({
@@ -204,14 +160,6 @@ function isTimeZone(name: string): boolean {
   try {
     // Only names: an offset such as +01:00 knows no summer.
     return /^[A-Za-z]/.test(name) && new Intl.DateTimeFormat('en', { timeZone: name }) !== null;
-  } catch {
-    return false;
-  }
-}
-
-function isCron(text: string): boolean {
-  try {
-    return new Cron(text, { mode: '5-part' }).nextRun() !== null;
   } catch {
     return false;
   }

@@ -11,6 +11,12 @@ export const LIMITS = {
   rejectRawBytes: 64 * KiB,
   /** Bytes of one decoded answer: a stop for a service that never ends its body. */
   answerBytes: 64 * 1024 * MiB,
+  /** Bytes of the decoded answer of one look-up, which is held in memory; a hundred commissions take some 15 KiB, a product some 20. */
+  lookupAnswerBytes: 8 * MiB,
+  /** Bytes of a decoded reductions file; real ones have some 13 MB. */
+  reductionsFileBytes: 4096 * MiB,
+  /** Bytes of an answer that is only a name. */
+  nameBytes: 64 * KiB,
   /** Bytes of an error body that are read for its message. */
   errorBodyBytes: 16 * KiB,
   /** Bytes of the token service's answer. */

@@ -4,6 +4,19 @@ import { assert } from './errors.ts';
 
 export type ReportName = 'promotions' | 'orders' | 'commissions';
 
+/** Where the rows of a pipeline come from. */
+export type PipelineSource =
+  /** A report over a range of days: the answer replaces the slices of the range. */
+  | { readonly kind: 'report'; readonly report: ReportName }
+  /** Single questions about what holds now; a slice holds what was seen to be different on that day. */
+  | { readonly kind: 'lookup'; readonly lookup: LookupName }
+  /** A file that replaces the one before; a slice holds what it brought and what it no longer had. */
+  | { readonly kind: 'file' }
+  /** Rows inside the answers of another pipeline, which is the one that people name. */
+  | { readonly kind: 'part'; readonly of: string };
+
+export type LookupName = 'commission' | 'product';
+
 /** A column whose value the service sends. */
 export interface SourceColumn {
   /** Field id in the Parquet file: never reused, never changed. */
@@ -30,18 +43,37 @@ export interface DerivedColumn {
   readonly about: string;
 }
 
+/**
+ * Rows that say what was seen from an instant on, until a later row of the same thing says otherwise. The lake holds the
+ * rows as they were seen; a warehouse adds `observed_to`, the beginning of the next one, null for what holds now.
+ */
+export interface Versions {
+  /** Columns that name the thing. */
+  readonly of: readonly string[];
+  /** The pipeline whose rows the versions are, for a part; null for rows that are versions themselves. */
+  readonly within: string | null;
+  /** Columns that may differ though nothing has changed, besides those that say when and how it was seen. */
+  readonly aside: readonly string[];
+  /** SQL over the columns: true where the thing is there. When most things are suddenly gone, the answers are held. */
+  readonly presentWhen: string;
+  /** SQL over the columns: true where the service refused the thing, for the reason in column `reason`; null where it never does. */
+  readonly refusedWhen: string | null;
+}
+
 export interface Pipeline {
   readonly name: string;
   /** Raised when the same answer would give other rows, so that slices of an older version are made again. */
   readonly version: number;
   readonly about: string;
-  readonly report: ReportName;
+  readonly source: PipelineSource;
   /** Table in schema `warehouse`. */
   readonly table: string;
   readonly columns: readonly SourceColumn[];
   readonly derived: readonly DerivedColumn[];
-  /** Columns that name a row, or null where rows have no natural key. */
+  /** Columns that name a row, or null where rows have no natural key. Only in versioned rows may one but the first be null. */
   readonly key: readonly string[] | null;
+  /** How the rows are versions of something; null where they are facts of their day. */
+  readonly versions: Versions | null;
   /** The column that says to which slice a row belongs. */
   readonly day: string;
   /** Order of rows inside a slice's file. */
@@ -54,6 +86,11 @@ export interface Pipeline {
 export const EXTRA_COLUMN = 'extra';
 export const FETCH_COLUMN = 'fetch_id';
 export const LOADED_COLUMN = 'loaded_at';
+
+/** Versioned rows have these: declared, declared, and added by the warehouse. */
+export const OBSERVED_ON = 'observed_on';
+export const OBSERVED_FROM = 'observed_from';
+export const OBSERVED_TO = 'observed_to';
 
 export interface ColumnOptions {
   readonly required?: boolean;
@@ -107,8 +144,26 @@ export function declarePipeline(pipeline: Pipeline): Pipeline {
   assert(ids.size === count, `${pipeline.name}: two columns have one field id`);
   for (const used of [pipeline.day, ...pipeline.sort, ...(pipeline.key ?? []), ...pipeline.derived.map((d) => d.from)])
     assert(names.has(used), `${pipeline.name}: no column is called ${used}`);
+  const { key, versions } = pipeline;
   const required = pipeline.columns.filter((c) => c.required).map((c) => c.column);
-  for (const needed of [pipeline.day, ...(pipeline.key ?? [])])
+  for (const needed of [pipeline.day, ...(versions ? [OBSERVED_FROM, ...(key ?? []).slice(0, 1)] : (key ?? []))])
     assert(required.includes(needed), `${pipeline.name}: ${needed} must be required`);
+  for (const used of versions?.of ?? []) assert(names.has(used), `${pipeline.name}: no column is called ${used}`);
   return pipeline;
+}
+
+/** Whether it is a pipeline that people name, and not a part of one. */
+export function isNamed(pipeline: Pipeline): boolean {
+  return pipeline.source.kind !== 'part';
+}
+
+/** The pipelines whose rows come with the answers of this one. */
+export function partsOf(pipelines: readonly Pipeline[], whole: Pipeline): Pipeline[] {
+  return pipelines.filter(({ source }) => source.kind === 'part' && source.of === whole.name);
+}
+
+/** The report that a pipeline is filled from; a mistake of ours for any other kind. */
+export function reportOf({ name, source }: Pipeline): ReportName {
+  assert(source.kind === 'report', `${name} is no report`);
+  return source.report;
 }

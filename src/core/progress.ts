@@ -1,7 +1,7 @@
 /** How long work tells where it stands. Whoever shows it decides how; the work itself never waits for it. */
 export interface Progress {
-  /** A pipeline begins, with this many windows before it. */
-  begin(pipeline: string, windows: number): void;
+  /** A pipeline begins, with this many windows (or calls, or files) before it. */
+  begin(pipeline: string, windows: number, unit?: ProgressUnit): void;
   /** A window of it is done. */
   window(pipeline: string, done: WindowDone): void;
   /** No more of its windows will be done. */
@@ -9,6 +9,8 @@ export interface Progress {
   /** Something worth knowing now, as one line. */
   note(text: string): void;
 }
+
+export type ProgressUnit = 'window' | 'call' | 'file';
 
 export interface WindowDone {
   /** First and last day, yyyy-mm-dd. */

@@ -28,6 +28,8 @@ export interface RunSummary {
   readonly slices_held: number;
   readonly rejects: number;
   readonly duplicates: number;
+  /** Look-ups that were due and that the budgets of the night left out. */
+  readonly left_out: number;
   readonly errors: readonly string[];
 }
 
@@ -59,6 +61,8 @@ export interface FetchRecord {
   readonly outcome: 'ok' | 'failed';
   readonly error_code: string | null;
   readonly error_message: string | null;
+  /** What the answer said beside its body and a replay needs, such as the name of a file. */
+  readonly notes?: Readonly<Record<string, string>>;
 }
 
 /** Exact sums of the money, percentage and count columns of a slice: column → decimal text, null where no row has one. */

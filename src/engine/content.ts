@@ -13,10 +13,13 @@ import type { SliceContent } from '../core/records.ts';
 import { sumExpressions, sumsOf } from './control-sums.ts';
 import { quoteName, type Row } from './duckdb.ts';
 
-/** SQL for the hash of a row, UHUGEINT; null and '' differ. Needs the session's time zone to be UTC. */
-export function rowHashSql(pipeline: Pipeline): string {
+/**
+ * SQL for the hash of a row, UHUGEINT; null and '' differ. Needs the session's time zone to be UTC. `aside`: columns that make no
+ * difference, besides the fetch.
+ */
+export function rowHashSql(pipeline: Pipeline, aside: readonly string[] = []): string {
   const texts = storedColumns(pipeline)
-    .filter((c) => c.column !== FETCH_COLUMN)
+    .filter((c) => c.column !== FETCH_COLUMN && !aside.includes(c.column))
     .map((c) => `coalesce(${canonicalText(c)}, chr(30))`);
   return `md5_number(concat_ws(chr(31), ${texts.join(', ')}))`;
 }
@@ -83,5 +86,18 @@ export function contentOf(row: Row): Pick<SliceContent, 'rows' | 'sums' | 'settl
     settled: row._settled === true,
     key_min: text(row._key_min),
     key_max: text(row._key_max),
+  };
+}
+
+/** A slice that holds nothing, as an answer says it. */
+export function emptySlice(
+  pipeline: Pipeline,
+  told: Pick<SliceContent, 'day' | 'fetch_id' | 'fetched_at'>,
+): SliceContent {
+  return {
+    ...{ rows: 0, rejects: 0, duplicates: 0, sums: {}, settled: true, key_min: null, key_max: null },
+    ...told,
+    digest: digestOf(pipeline, NO_HASHES, NO_HASHES),
+    version: pipeline.version,
   };
 }

@@ -135,7 +135,8 @@ export async function splitAnswer(
   }
 }
 
-function isGzipEncoding(encoding: string | null): boolean {
+/** Whether a body came as gzip. Errors: `failed/content_encoding` for what was not asked for. */
+export function isGzipEncoding(encoding: string | null): boolean {
   const name = encoding?.trim().toLowerCase() ?? 'identity';
   if (name === 'identity' || name === '') return false;
   if (name === 'gzip' || name === 'x-gzip') return true;
@@ -147,7 +148,7 @@ function isGzipEncoding(encoding: string | null): boolean {
 }
 
 /** Undoes gzip; damaged or cut data is worth another try. */
-async function* gunzip(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+export async function* gunzip(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const source = Readable.from(body, { objectMode: false });
   const decoder = createGunzip({ chunkSize: 256 * 1024 });
   source.on('error', (error) => decoder.destroy(error));

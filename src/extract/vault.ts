@@ -1,39 +1,53 @@
 /**
  * The raw vault: every answer as it was received, immutable, named by its content.
  *
- *   vault/<pipeline>/answers/<ab>/<sha256>.json[.gz]     the body; `.gz` when it came with Content-Encoding gzip
+ *   vault/<pipeline>/answers/<ab>/<sha256>.json[.gz]     the body; `.gz` when it came with Content-Encoding gzip; .csv and .txt likewise
  *   vault/<pipeline>/fetches/<yyyy-mm>/<fetch_id>.json   the sidecar: the fetch record, also of a request that failed
+ *   vault/<pipeline>/packs/…, fetches/<yyyy-mm>/<run_id>.ndjson   both for look-ups, whose answers are small and many: see pack.ts
  *   vault/<pipeline>/refused/<fetch_id>.json[.gz]        a body that is no report, as far as it was read, for a person to look at
  *
  * The name is the sha256 of the decoded body, so an answer that did not change is stored once, however it was compressed.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { createGunzip } from 'node:zlib';
 import { EtlError } from '../core/errors.ts';
 import type { FetchRecord } from '../core/records.ts';
-import { moveIntoPlace, writeJson } from '../disk/atomic.ts';
+import { moveIntoPlace, writeAtomic, writeJson } from '../disk/atomic.ts';
 import { FileSink } from '../disk/sink.ts';
+import { fetchesOf, RUN_RECORDS } from './fetch-order.ts';
+import type { PackFiles } from './pack.ts';
+import { entryOf, isBodyOf, type PackEntry, type PackPlace, PlacedGroup, packPlace, readEntry } from './pack-entry.ts';
 
 const READ_BYTES = 1024 * 1024;
+
+/** The answer of a look-up with its questions, as it lies in a pack. */
+export interface StoredAnswer extends PackEntry {
+  readonly fetch: FetchRecord;
+}
 
 export class Vault {
   private readonly home: string;
   private readonly root: string;
+  private readonly warn: (message: string) => void;
 
-  /** `home` is the home directory, to which paths in fetch records are relative; `root` the vault in it. */
-  constructor(home: string, root: string) {
+  /**
+   * `home` is the home directory, to which paths in fetch records are relative; `root` the vault in it. `warn` is told what a
+   * power cut has torn and is therefore left out.
+   */
+  constructor(home: string, root: string, warn: (message: string) => void = () => undefined) {
     this.home = home;
     this.root = root;
+    this.warn = warn;
   }
 
-  /** Opens a body for writing; `scratch` is a file on the same file system. */
-  async receive(pipeline: string, scratch: string): Promise<VaultBody> {
+  /** Opens a body for writing; `scratch` is a file on the same file system, `extension` what the stored file's name ends in. */
+  async receive(pipeline: string, scratch: string, extension = 'json'): Promise<VaultBody> {
     await mkdir(path.dirname(scratch), { recursive: true });
     const place = async (sha256: string, isGzip: boolean): Promise<string> => {
-      const plain = path.join(this.root, pipeline, 'answers', sha256.slice(0, 2), `${sha256}.json`);
+      const plain = path.join(this.root, pipeline, 'answers', sha256.slice(0, 2), `${sha256}.${extension}`);
       const [name, other] = isGzip ? [`${plain}.gz`, plain] : [plain, `${plain}.gz`];
       if ((await isThere(other)) && !(await isThere(name))) return path.relative(this.home, other);
       // Also over one of that name: it holds the same, or is damaged and asked for again to be mended.
@@ -50,12 +64,87 @@ export class Vault {
     await writeJson(path.join(this.root, fetch.pipeline, 'fetches', month, `${fetch.fetch_id}.json`), fetch);
   }
 
-  /** Fetches of a pipeline, oldest first, from the month `since` (`yyyy-mm`) on. */
+  /** Sets a body aside that is no answer, for a person to look at; returns the file's path. */
+  async setAside(pipeline: string, fetchId: string, bytes: Uint8Array, isGzip: boolean): Promise<string> {
+    const file = path.join(this.root, pipeline, 'refused', `${fetchId}.json${isGzip ? '.gz' : ''}`);
+    await writeAtomic(file, bytes);
+    return file;
+  }
+
+  /** Where the answers of a run's look-ups are packed. */
+  packFiles(pipeline: string, runId: string, month: string): PackFiles {
+    const packFile = path.join(this.root, pipeline, 'packs', month, `${runId}.pack`);
+    const recordsFile = path.join(this.root, pipeline, 'fetches', month, `${runId}${RUN_RECORDS}`);
+    return { packFile, recordsFile, packPath: path.relative(this.home, packFile) };
+  }
+
+  /**
+   * Fetches of a pipeline, oldest first, from the month `since` (`yyyy-mm`) on. A run's records lie in the month of its beginning, so
+   * those of a run across the border of two months are all told for the first. Left out: what a power cut has torn.
+   */
   async *fetches(pipeline: string, since = ''): AsyncGenerator<FetchRecord> {
     const folder = path.join(this.root, pipeline, 'fetches');
-    for (const month of (await list(folder)).filter((name) => name >= since))
-      for (const name of await list(path.join(folder, month)))
-        if (name.endsWith('.json')) yield await readSidecar(path.join(folder, month, name));
+    for (const month of (await list(folder)).filter((name) => name >= since)) {
+      const sizes = new Map<string, number>();
+      for await (const fetch of fetchesOf(path.join(folder, month), await list(path.join(folder, month)), this.warn)) {
+        const place = fetch.vault_path === null ? null : packPlace(fetch.vault_path);
+        if (place === null || (await this.reaches(place, sizes))) yield fetch;
+        else this.warn(`${place.pack} ends before the answer of fetch ${fetch.fetch_id}, which is left out`);
+      }
+    }
+  }
+
+  private async reaches({ pack, offset, length }: PackPlace, sizes: Map<string, number>): Promise<boolean> {
+    const isWithin = () => offset + length <= (sizes.get(pack) ?? -1);
+    // Asked again where it falls short: a run may still be writing.
+    if (!isWithin()) sizes.set(pack, await sizeOf(path.resolve(this.home, pack)));
+    return isWithin();
+  }
+
+  /**
+   * The answers of the fetches that have one in a pack, in the same order; many of a pack are read at once. Each is proved
+   * by its sha256; what is damaged is left out with a warning. At most some 8 MiB are held.
+   */
+  async *readAnswers(fetches: AsyncIterable<FetchRecord> | Iterable<FetchRecord>): AsyncGenerator<StoredAnswer> {
+    let group = new PlacedGroup();
+    for await (const fetch of fetches) {
+      const place = fetch.vault_path === null ? null : packPlace(fetch.vault_path);
+      if (place === null) continue;
+      const placed = { fetch, place };
+      if (!group.fits(placed)) {
+        yield* this.answersOf(group);
+        group = new PlacedGroup();
+      }
+      group.add(placed);
+    }
+    yield* this.answersOf(group);
+  }
+
+  private async *answersOf(group: PlacedGroup): AsyncGenerator<StoredAnswer> {
+    if (group.entries.length === 0) return;
+    const file = path.resolve(this.home, group.entries[0]!.place.pack);
+    const stored = await group.read(file).catch((): Buffer[] => []);
+    for (const [i, { fetch, place }] of group.entries.entries()) {
+      const entry = tryEntry(stored[i] ?? Buffer.alloc(0), place);
+      if (entry && isBodyOf(fetch, entry.body)) yield { fetch, ...entry };
+      else this.warn(`${file} does not hold the answer of fetch ${fetch.fetch_id}, which is left out`);
+    }
+  }
+
+  /** The questions of a look-up, as they were given to the pack. Errors: `failed/damaged_answer` naming the file. */
+  async asked(fetch: FetchRecord): Promise<unknown> {
+    const place = packPlace(storedPath(fetch));
+    if (place === null) throw new EtlError('bug', 'no_questions', `fetch ${fetch.fetch_id} lies in no pack`);
+    return (await this.entry(fetch, place)).asked;
+  }
+
+  private async entry(fetch: FetchRecord, place: PackPlace): Promise<PackEntry> {
+    const file = path.resolve(this.home, place.pack);
+    try {
+      return entryOf(await readEntry(file, place), place);
+    } catch (cause) {
+      throw damagedAnswer(file, fetch, cause);
+    }
   }
 
   /**
@@ -63,9 +152,14 @@ export class Vault {
    * Errors: `failed/damaged_answer` naming the file.
    */
   async *answer(fetch: FetchRecord, verify = false): AsyncGenerator<Uint8Array> {
-    if (fetch.vault_path === null)
-      throw new EtlError('bug', 'no_answer', `fetch ${fetch.fetch_id} has no stored answer`);
-    const file = path.resolve(this.home, fetch.vault_path);
+    const place = packPlace(storedPath(fetch));
+    if (place !== null) {
+      const { body } = await this.entry(fetch, place);
+      if (verify && !isBodyOf(fetch, body)) throw damagedAnswer(path.resolve(this.home, place.pack), fetch, undefined);
+      yield body;
+      return;
+    }
+    const file = path.resolve(this.home, storedPath(fetch));
     const hash = createHash('sha256');
     try {
       const stored = createReadStream(file, { highWaterMark: READ_BYTES });
@@ -127,24 +221,28 @@ export class VaultBody {
   }
 }
 
+function storedPath(fetch: FetchRecord): string {
+  if (fetch.vault_path === null) throw new EtlError('bug', 'no_answer', `fetch ${fetch.fetch_id} has no stored answer`);
+  return fetch.vault_path;
+}
+
+function tryEntry(bytes: Buffer, place: PackPlace): PackEntry | null {
+  try {
+    return entryOf(bytes, place);
+  } catch {
+    return null; // told with the fetch
+  }
+}
+
 function damagedAnswer(file: string, fetch: FetchRecord, cause: unknown): EtlError {
+  const { pipeline, window_from: from, window_to: to } = fetch;
+  // What a look-up lost is asked again when it is due, or from a list of those EANs.
+  const again = from === null ? `run ${pipeline}` : `backfill ${pipeline} --from ${from} --to ${to} --refetch`;
   return new EtlError('failed', 'damaged_answer', `${file} does not hold the answer of fetch ${fetch.fetch_id}`, {
     cause,
     concern: { file, pipeline: fetch.pipeline, requestId: fetch.fetch_id },
-    hint: `fetch it again: partner-etl backfill ${fetch.pipeline} --from ${fetch.window_from} --to ${fetch.window_to} --refetch`,
+    hint: `fetch it again: partner-etl ${again}`,
   });
-}
-
-async function readSidecar(file: string): Promise<FetchRecord> {
-  try {
-    return JSON.parse(await readFile(file, 'utf8')) as FetchRecord;
-  } catch (cause) {
-    throw new EtlError('failed', 'damaged_sidecar', `${file} is no fetch record`, {
-      cause,
-      concern: { file },
-      hint: 'move it away; the answer it describes can be fetched again',
-    });
-  }
 }
 
 async function list(folder: string): Promise<string[]> {
@@ -154,6 +252,13 @@ async function list(folder: string): Promise<string[]> {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw error;
   }
+}
+
+async function sizeOf(file: string): Promise<number> {
+  return stat(file).then(
+    ({ size }) => size,
+    () => 0,
+  );
 }
 
 async function isThere(file: string): Promise<boolean> {

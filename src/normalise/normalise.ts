@@ -13,8 +13,9 @@ import { type Day, type DayRange, daysOf } from '../core/days.ts';
 import { assert } from '../core/errors.ts';
 import type { Pipeline } from '../core/pipeline.ts';
 import type { DriftRecord, SliceContent } from '../core/records.ts';
-import { contentColumnsSql, contentOf, digestOf, hashSumsOf, NO_HASHES } from '../engine/content.ts';
+import { contentColumnsSql, contentOf, digestOf, emptySlice, hashSumsOf, NO_HASHES } from '../engine/content.ts';
 import { type Engine, quoteName, quoteText } from '../engine/duckdb.ts';
+import { driftOf } from './drift.ts';
 import { judgedRows, VERDICT } from './duplicates.ts';
 import { writeSlices } from './parquet.ts';
 import { collectRejects, type RawSource, rejectHashes, writeRejects } from './rejects.ts';
@@ -85,7 +86,7 @@ async function normaliseRows(engine: Engine, input: NormaliseInput): Promise<Nor
   const isSorted = judged === null && (await isSortedAlready(engine, pipeline, read));
   await collectRejects(engine, input, TYPED, REJECTED);
 
-  const drift = await driftOf(engine, input, TYPED);
+  const drift = await driftOf(engine, pipeline, input.fetchId, TYPED);
   const contents = await contentsOf(engine, input, TYPED, REJECTED);
   const days = input.days ?? daysOf(range);
   const slices: NormalisedSlice[] = [];
@@ -190,46 +191,6 @@ async function contentsOf(
 }
 
 /** A day that the service has nothing to say about. */
-function emptyContent(input: NormaliseInput, day: Day): SliceContent {
-  const { pipeline } = input;
-  return {
-    day,
-    digest: digestOf(pipeline, NO_HASHES, NO_HASHES),
-    rows: 0,
-    rejects: 0,
-    duplicates: 0,
-    sums: {},
-    settled: true,
-    version: pipeline.version,
-    fetch_id: input.fetchId,
-    fetched_at: input.fetchedAt,
-    key_min: null,
-    key_max: null,
-  };
-}
-
-/** What SQL mended or did not understand, counted by kind and field, with an example. */
-async function driftOf(engine: Engine, input: NormaliseInput, typed: string): Promise<DriftRecord[]> {
-  const rows = await engine.rows(
-    `SELECT name, count(*) AS n, min(_item) AS example FROM (
-       SELECT unnest(string_split(rtrim(_drift, ','), ',')) AS name, _item FROM ${typed} WHERE _drift <> '')
-     GROUP BY name ORDER BY name`,
-  );
-  const records: DriftRecord[] = [];
-  for (const row of rows) {
-    const [kind = '', field = ''] = String(row.name).split(':');
-    const value = await engine.row(
-      `SELECT ${quoteName(field)}::VARCHAR AS v FROM ${typed} WHERE _item = ${row.example}`,
-    );
-    const example = String(value.v ?? '').slice(0, 100);
-    records.push({
-      pipeline: input.pipeline.name,
-      fetch_id: input.fetchId,
-      kind,
-      field,
-      count: Number(row.n),
-      example,
-    });
-  }
-  return records;
+function emptyContent({ pipeline, fetchId, fetchedAt }: NormaliseInput, day: Day): SliceContent {
+  return emptySlice(pipeline, { day, fetch_id: fetchId, fetched_at: fetchedAt });
 }

@@ -27,7 +27,8 @@ export function parquetOptions(pipeline: Pipeline, content: Pick<SliceContent, '
 interface SliceInput {
   readonly pipeline: Pipeline;
   readonly outDir: string;
-  readonly fetchId: string;
+  /** The fetch that all rows come from; null where each row names its own. */
+  readonly fetchId: string | null;
 }
 
 /**
@@ -69,9 +70,11 @@ async function writeSlice(
   isSorted: boolean,
 ): Promise<string> {
   const { pipeline } = input;
-  const file = path.join(input.outDir, `${content.day}.parquet`);
+  const file = path.join(input.outDir, `${pipeline.name}.${content.day}.parquet`);
   const columns = storedColumns(pipeline).map((c) =>
-    c.column === FETCH_COLUMN ? `${quoteText(input.fetchId)} AS ${quoteName(FETCH_COLUMN)}` : quoteName(c.column),
+    c.column === FETCH_COLUMN && input.fetchId !== null
+      ? `${quoteText(input.fetchId)} AS ${quoteName(FETCH_COLUMN)}`
+      : quoteName(c.column),
   );
   const order = isSorted ? '' : `ORDER BY ${[...pipeline.sort.map(quoteName), '_item'].join(', ')}`;
   const written = await engine.run(

@@ -64,18 +64,26 @@ export async function rejectHashes(engine: Engine, rejected: string): Promise<Ma
   return new Map(rows.map((row) => [String(row._day), hashSumsOf(row, '_rows')]));
 }
 
+/** Where rejects are written to, and the fetch that all of them come from; null where each names its own. */
+interface RejectOutput {
+  readonly pipeline: Pipeline;
+  readonly outDir: string;
+  readonly fetchId: string | null;
+}
+
 /** One Parquet file for each of the given slices, with the columns of RejectRecord. */
 export async function writeRejects(
   engine: Engine,
-  input: RejectInput,
+  input: RejectOutput,
   rejected: string,
   contents: readonly SliceContent[],
 ): Promise<Map<Day, string>> {
   const files = new Map<Day, string>();
   for (const content of contents) {
-    const file = path.join(input.outDir, `${content.day}.rejects.parquet`);
+    const file = path.join(input.outDir, `${input.pipeline.name}.${content.day}.rejects.parquet`);
+    const fetchId = input.fetchId === null ? '' : `${quoteText(input.fetchId)} AS `;
     const written = await engine.run(
-      `COPY (SELECT ${quoteText(input.pipeline.name)} AS pipeline, slice_day, ${quoteText(input.fetchId)} AS fetch_id, _item AS item, reason, detail, raw
+      `COPY (SELECT ${quoteText(input.pipeline.name)} AS pipeline, slice_day, ${fetchId}fetch_id, _item AS item, reason, detail, raw
          FROM ${rejected} WHERE slice_day = DATE ${quoteText(content.day)} ORDER BY _item) TO ${quoteText(file)} (FORMAT parquet, COMPRESSION zstd)`,
     );
     assert(written === content.rejects, `${file}: ${content.rejects} rejects were counted, ${written} written`);

@@ -18,14 +18,26 @@ const raw = (column: string) => quoteName(`r_${column}`);
 /** A time as it stands, any offset in it left aside. */
 const wall = (column: string) => quoteName(`w_${column}`);
 
-/** The `columns` argument of read_json: item number, offset, length, unknown fields, wrong type, then every known field. */
-export function lineColumns(pipeline: Pipeline): string {
-  const names = ['_i', '_o', '_l', '_x', '_b', ...pipeline.columns.map((c) => c.field)];
+/**
+ * The `columns` argument of read_json: item number, offset, length, unknown fields, wrong type, then every known field, then
+ * what is carried through as it is.
+ */
+export function lineColumns(pipeline: Pipeline, carried: readonly string[] = []): string {
+  const names = ['_i', '_o', '_l', '_x', '_b', ...pipeline.columns.map((c) => c.field), ...carried];
   return `{${names.map((name) => `${quoteText(name)}: 'VARCHAR'`).join(', ')}}`;
 }
 
-/** The typed relation over `source` (a FROM item with the line columns). */
-export function typedSelect(pipeline: Pipeline, source: string, range: DayRange, timeZone: string): string {
+/**
+ * The typed relation over `source` (a FROM item with the line columns). `range`: days outside of it make a row a reject; null
+ * where no day can be wrong. `carried`: further columns of the source that the relation shall have.
+ */
+export function typedSelect(
+  pipeline: Pipeline,
+  source: string,
+  range: DayRange | null,
+  timeZone: string,
+  carried: readonly string[] = [],
+): string {
   const raws = pipeline.columns.map((c) => `${quoteName(c.field)} AS ${raw(c.column)}`);
   const typed = pipeline.columns.map((c) => `${typedValue(c)} AS ${quoteName(c.column)}`);
   const checked = pipeline.columns.map((c) => c.column).map(raw);
@@ -33,14 +45,15 @@ export function typedSelect(pipeline: Pipeline, source: string, range: DayRange,
   const walls = [...times].map((column) => `TRY_CAST(${raw(column)} AS TIMESTAMP) AS ${wall(column)}`);
   const derived = pipeline.derived.map((d) => `${derivedValue(d, range, timeZone)} AS ${quoteName(d.column)}`);
   const stored = [...pipeline.columns, ...pipeline.derived].map((c) => quoteName(c.column));
+  const also = carried.map((name) => `${quoteName(name)}, `).join('');
   return `SELECT *, ${rowHashSql(pipeline)} AS _hash FROM (
-    SELECT _item, _offset, _length, extra, ${stored.join(', ')},
+    SELECT _item, _offset, _length, extra, ${also}${stored.join(', ')},
       ${rejectCase(pipeline, range)} AS _reject,
       ${driftText(pipeline)} AS _drift
     FROM (SELECT *${derived.map((d) => `, ${d}`).join('')} FROM (
-      SELECT _i::BIGINT AS _item, _o::BIGINT AS _offset, _l::BIGINT AS _length, _x AS extra, _b,
+      SELECT _i::BIGINT AS _item, _o::BIGINT AS _offset, _l::BIGINT AS _length, _x AS extra, _b, ${also}
         ${[...checked, ...typed, ...walls].join(',\n        ')}
-      FROM (SELECT _i, _o, _l, _x, _b, ${raws.join(', ')} FROM ${source})
+      FROM (SELECT _i, _o, _l, _x, _b, ${also}${raws.join(', ')} FROM ${source})
     ))
   )`;
 }
@@ -59,6 +72,8 @@ function typedValue(column: SourceColumn): string {
       return `(${text} = 'true')`;
     case 'day':
       return dayPart(text);
+    case 'utc-time':
+      return `TRY_CAST(${text} AS TIMESTAMPTZ)`;
     default:
       return text;
   }
@@ -78,14 +93,14 @@ function dayPart(text: string): string {
   return `CASE WHEN ${day}::VARCHAR = left(${text}, 10) AND (length(${text}) = 10 OR substr(${text}, 11, 1) IN ('T', ' ')) THEN ${day} END`;
 }
 
-function derivedValue(derived: DerivedColumn, range: DayRange, timeZone: string): string {
+function derivedValue(derived: DerivedColumn, range: DayRange | null, timeZone: string): string {
   const from = quoteName(derived.from);
   const wallClock = wall(derived.from);
   switch (derived.rule) {
     case 'local-time':
       return `CASE WHEN ${hasOffset(from)} THEN timezone(${quoteText(timeZone)}, TRY_CAST(${from} AS TIMESTAMPTZ)) ELSE ${wallClock} END`;
     case 'utc-time':
-      return `CASE WHEN ${hasOffset(from)} THEN TRY_CAST(${from} AS TIMESTAMPTZ) ${inStretches(wallClock, range, timeZone)}
+      return `CASE WHEN ${hasOffset(from)} THEN TRY_CAST(${from} AS TIMESTAMPTZ) ${range ? inStretches(wallClock, range, timeZone) : ''}
         ELSE ${firstPass(wallClock, timeZone)} END`;
     case 'status-group':
       return statusGroup(from);
@@ -126,7 +141,7 @@ function statusGroup(status: string): string {
 }
 
 /** What makes a row a reject: the first that applies, as `code␟detail`; null for a sound row. */
-function rejectCase(pipeline: Pipeline, range: DayRange): string {
+function rejectCase(pipeline: Pipeline, range: DayRange | null): string {
   const tell = (code: string, column: string) =>
     `${quoteText(code)} || ${UNIT} || ${quoteText(`${column} = `)} || left(${raw(column)}, 200)`;
   const cases = [`WHEN _b IS NOT NULL THEN replace(_b, ':', ${UNIT})`];
@@ -136,17 +151,17 @@ function rejectCase(pipeline: Pipeline, range: DayRange): string {
       cases.push(
         `WHEN ${r} IS NULL OR ${r} = '' THEN ${quoteText('missing_field')} || ${UNIT} || ${quoteText(c.field)}`,
       );
-    if (c.kind === 'text' || c.kind === 'boolean') continue;
-    cases.push(
-      `WHEN ${value} IS NULL AND ${r} IS NOT NULL THEN ${tell(`bad_${c.kind === 'day' ? 'day' : 'number'}`, c.column)}`,
-    );
+    if (c.kind === 'text' || c.kind === 'boolean' || c.kind === 'json') continue;
+    const word = c.kind === 'day' ? 'day' : c.kind === 'utc-time' ? 'time' : 'number';
+    cases.push(`WHEN ${value} IS NULL AND ${r} IS NOT NULL THEN ${tell(`bad_${word}`, c.column)}`);
     // DOUBLE has room for infinities, which no ratio is and JSON cannot say.
     if (c.kind === 'ratio') cases.push(`WHEN isinf(${value}) THEN ${tell('bad_number', c.column)}`);
   }
   const day = quoteName(pipeline.day);
-  cases.push(
-    `WHEN ${day} NOT BETWEEN DATE ${quoteText(range.from)} AND DATE ${quoteText(range.to)} THEN ${tell('outside_window', pipeline.day)}`,
-  );
+  if (range !== null)
+    cases.push(
+      `WHEN ${day} NOT BETWEEN DATE ${quoteText(range.from)} AND DATE ${quoteText(range.to)} THEN ${tell('outside_window', pipeline.day)}`,
+    );
   return `CASE ${cases.join('\n      ')} END`;
 }
 

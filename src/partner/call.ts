@@ -8,6 +8,8 @@ export interface Answer {
   readonly status: number;
   readonly contentType: string | null;
   readonly contentEncoding: string | null;
+  /** The first header of that name, given in small letters, or null. Its text is the service's: hostile until checked. */
+  readonly header: (name: string) => string | null;
   /** Bytes as received on the wire, to be read once. Throws `retry/cut_body` or `retry/stalled_body`. */
   readonly body: AsyncIterable<Uint8Array>;
 }
@@ -18,6 +20,8 @@ export interface Consumed<T> {
   readonly sha256: string | null;
   readonly vaultPath: string | null;
   readonly items: number | null;
+  /** Kept in the fetch record. */
+  readonly notes?: Readonly<Record<string, string>>;
 }
 
 export interface Call<T> {
@@ -33,12 +37,28 @@ export interface Call<T> {
   /** Whether making the call twice is like making it once; by default so for every method but POST. */
   readonly isRepeatable?: boolean;
   readonly about: { readonly pipeline: string; readonly windowFrom: Day | null; readonly windowTo: Day | null };
+  /** One of thousands a night: a success is logged for those only who debug. */
+  readonly isOneOfMany?: boolean;
   /**
-   * Called for every 2xx answer; may throw EtlError kind retry (tried again, as a new fetch) or anything else (given up).
+   * Statuses besides 2xx that answer the question and go to `consume`, such as a 404 for an EAN that is unknown. Only client
+   * errors can be answers, and never those that speak of us instead of the question: 401, 403 and 429 (see `isAnswer`).
+   */
+  readonly alsoAnswers?: readonly number[];
+  /**
+   * Called for every answer (2xx, and what `alsoAnswers` names); may throw EtlError kind retry (tried again, as a new fetch) or anything else (given up).
    * A body that breaks off makes the iterable throw retry/cut_body.
    */
   consume(answer: Answer): Promise<Consumed<T>>;
   readonly signal?: AbortSignal;
+}
+
+/** Of the token, of the account, of the budget: whatever was asked, these say nothing about it. */
+const ABOUT_US: ReadonlySet<number> = new Set([401, 403, 429]);
+
+/** Whether an answer of that status goes to `consume`; all others are errors. */
+export function isAnswer({ alsoAnswers = [] }: Pick<Call<unknown>, 'alsoAnswers'>, status: number): boolean {
+  if (status >= 200 && status < 300) return true;
+  return status >= 400 && status < 500 && !ABOUT_US.has(status) && alsoAnswers.includes(status);
 }
 
 /** What the call's errors and log lines are about. */

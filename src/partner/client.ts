@@ -2,7 +2,7 @@
  * Calls to the service. A call is made in one or more tries; every try is a fetch with its own id and record.
  *
  * A try: its turn from the pacing → a token → the request, with the fetch id as X-Request-Id → headers about limits are heeded →
- * a 2xx answer goes to `consume`, anything else becomes an error. Between two tries nothing is held but the call's place in the
+ * an answer (2xx, or a status that the call takes for one) goes to `consume`, anything else becomes an error. Between two tries nothing is held but the call's place in the
  * queue. `timeouts.totalMs` runs from the first turn on, so that calls may queue for long and still have their time.
  *
  * What a try's error leads to:
@@ -21,7 +21,7 @@ import type { FetchRecord } from '../core/records.ts';
 import { foreignText, redact } from '../core/redact.ts';
 import { answerError } from './answer-error.ts';
 import { exhaustedUntilMs, retryAfterMs } from './answer-headers.ts';
-import { type Call, type Consumed, callUrl, concernOf } from './call.ts';
+import { type Call, type Consumed, callUrl, concernOf, isAnswer } from './call.ts';
 import { abortError, givenUp, sortedThrown, totalTimeout, withoutSecrets } from './call-errors.ts';
 import type { Pacing, Turn } from './pacing.ts';
 import { backoffMs, isPassing, isSafeToRepeat } from './retry.ts';
@@ -161,6 +161,7 @@ export class PartnerClient {
           signal,
           onSent: turn.sent,
         });
+        turn.answered();
         await this.heedLimits(call, exchange);
         consumed = await this.consumed(trip, exchange, fetchId);
       } catch (thrown) {
@@ -179,7 +180,7 @@ export class PartnerClient {
   /** The answer in the caller's hands, or the error that it is. */
   private async consumed<T>(trip: Trip<T>, exchange: Exchange, fetchId: string): Promise<Consumed<T>> {
     const { status } = exchange;
-    if (status < 200 || status >= 300) {
+    if (!isAnswer(trip.call, status)) {
       const what = `${trip.call.method} ${trip.url.pathname}`;
       throw await answerError(exchange, what, this.secrets(), this.options.clock.now());
     }
@@ -189,6 +190,7 @@ export class PartnerClient {
         status,
         contentType: exchange.header('content-type'),
         contentEncoding: exchange.header('content-encoding'),
+        header: (name) => exchange.header(name),
         body: exchange.body,
       });
       if (exchange.failure !== null) throw exchange.failure;
@@ -276,6 +278,7 @@ export class PartnerClient {
       outcome: error ? 'failed' : 'ok',
       error_code: error?.code ?? null,
       error_message: error?.message ?? null,
+      ...(consumed?.notes ? { notes: consumed.notes } : {}),
     };
   }
 
@@ -283,7 +286,7 @@ export class PartnerClient {
     const { log } = this.options;
     const { fetch_id: fetch, status, bytes_received: bytes, items, error_code: code } = record;
     const fields = { ...logFields(trip), fetch, run: record.run_id, status, bytes };
-    if (record.outcome === 'ok') log.info('fetched', { ...fields, items });
+    if (record.outcome === 'ok') log[trip.call.isOneOfMany ? 'debug' : 'info']('fetched', { ...fields, items });
     else log.warn(`fetch failed: ${record.error_message}`, { ...fields, code });
   }
 

@@ -1,27 +1,26 @@
 /**
- * Pacing: no call without a turn. An endpoint's turns are given in order of asking, as far as four things allow:
+ * Pacing: no call without a turn. An endpoint's turns are given in order of asking, as far as three things allow:
  *   concurrency   so many calls at once
  *   hold          nobody before the instant that the service named (Retry-After, an exhausted rate limit)
- *   budget        so many calls in ANY window of `perSeconds`, not only on average: the times of the last calls are kept
- *   shared budget the same over all processes, where the window is a minute or longer (shared-pace.ts)
+ *   budget        so many calls in ANY window of `perSeconds`, not only on average (call-window.ts); over all processes, where the
+ *                 window is a minute or longer (shared-pace.ts) or the budget says that it is shared (share.ts)
  *
  * A lane (one endpoint) has one driver, which is asleep or gives turns: it sleeps until the instant at which the first in the
  * queue may go, and is woken when something changes. Invariants: a waiter is in the queue, or has its turn, or was rejected;
  * `running` is the number of turns that are not done; a call without a known time of sending fills its place in the budget.
  */
-import { once } from 'node:events';
 import type { Clock } from '../core/clock.ts';
 import { isoTime } from '../core/clock.ts';
 import { assert } from '../core/errors.ts';
 import type { HomePaths } from '../core/home.ts';
 import type { Log } from '../core/log.ts';
+import { CallWindow } from './call-window.ts';
 import type { EndpointBudget } from './settings.ts';
+import { BudgetShare } from './share.ts';
 import { SharedPace, SPANNING_FROM_SECONDS } from './shared-pace.ts';
 
 /** However long the service wants us to wait, somebody who waits looks again after this. */
 export const LONGEST_HOLD_MS = 3_600_000;
-/** Requests are not equally long on their way, so the service may see two a little closer together than we sent them. */
-const ARRIVAL_MARGIN_MS = 50;
 /** How old our knowledge of other processes' holds may be. */
 const SHARED_HOLD_AGE_MS = 1_000;
 /** Shorter holds are over before another process has read of them. */
@@ -33,6 +32,8 @@ export interface Turn {
   readonly ticket: number;
   /** The request is being written into its connection. */
   sent(): void;
+  /** The head of its answer has come. */
+  answered(): void;
   done(): void;
 }
 
@@ -86,32 +87,33 @@ interface Waiter {
   readonly refuse: (error: unknown) => void;
 }
 
-/** A call that still counts in the budget. `sentMs` is null until it is written. */
-interface CountedCall {
-  sentMs: number | null;
-}
-
 class Lane {
   heldUntilMs = 0;
   private readonly clock: Clock;
   private readonly log: Log;
   private readonly endpoint: string;
   private readonly shared: SharedPace;
+  private readonly share: BudgetShare;
   private sharedHoldReadMs = Number.NEGATIVE_INFINITY;
   private readonly queue: Waiter[] = [];
-  private calls: CountedCall[] = [];
+  /** By seconds of the budget; an endpoint has one budget, so this is one window. */
+  private readonly windows = new Map<number, CallWindow>();
   private running = 0;
   private tickets = 0;
   private isDriven = false;
   /** Counts what may let somebody go earlier than was thought. */
   private changes = 0;
   private wake: () => void = () => undefined;
+  /** What the driver sleeps for: nothing but a turn that is done; nothing but a call that is sent; or a point in time. */
+  private awaits: 'done' | 'sent' | 'time' = 'time';
+  private sleepsUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(endpoint: string, { home, clock, log }: PacingOptions) {
     this.endpoint = endpoint;
     this.clock = clock;
     this.log = log;
     this.shared = new SharedPace(endpoint, home, clock, log);
+    this.share = new BudgetShare(endpoint, home, clock);
   }
 
   turn(budget: EndpointBudget, { signal, ticket }: TurnOptions): Promise<Turn> {
@@ -136,7 +138,8 @@ class Lane {
         },
       };
       signal?.addEventListener('abort', leave, { once: true });
-      const behind = this.queue.findIndex((other) => other.ticket > waiter.ticket);
+      // A new ticket is the highest; only who has been here before must look for his place.
+      const behind = ticket === undefined ? -1 : this.queue.findIndex((other) => other.ticket > ticket);
       this.queue.splice(behind < 0 ? this.queue.length : behind, 0, waiter);
       if (behind === 0) this.changed();
       void this.drive();
@@ -176,53 +179,81 @@ class Lane {
 
   /** Milliseconds until the first in the queue may go, 0 for now; Infinity where only a change can tell. */
   private async waitMs(budget: EndpointBudget): Promise<number> {
-    if (this.running >= budget.concurrency) return Number.POSITIVE_INFINITY;
+    this.awaits = 'time';
+    if (this.running >= budget.concurrency) {
+      this.awaits = 'done';
+      return Number.POSITIVE_INFINITY;
+    }
     await this.readSharedHold();
     const heldMs = this.heldUntilMs - this.clock.now();
     if (heldMs > 0) return heldMs;
-    return budget.perSeconds >= SPANNING_FROM_SECONDS ? this.shared.take(budget) : this.ownWaitMs(budget);
+    if (budget.perSeconds >= SPANNING_FROM_SECONDS) return this.shared.take(budget);
+    const waitMs = budget.isShared ? await this.sharedWaitMs(budget) : this.windowWaitMs(budget, budget.calls);
+    if (waitMs === Number.POSITIVE_INFINITY) this.awaits = 'sent';
+    return waitMs;
   }
 
-  private ownWaitMs(budget: EndpointBudget): number {
-    const nowMs = this.clock.now();
-    const windowMs = budget.perSeconds * 1000 + ARRIVAL_MARGIN_MS;
-    // A time in the future comes from a clock that was set back since; it counts as just now.
-    for (const call of this.calls) if (call.sentMs !== null && call.sentMs > nowMs) call.sentMs = nowMs;
-    this.calls = this.calls.filter(({ sentMs }) => sentMs === null || nowMs - sentMs < windowMs);
-    if (this.calls.length < budget.calls) return 0;
-    const sent = this.calls.flatMap(({ sentMs }) => sentMs ?? []).sort((a, b) => a - b);
-    const leaving = sent[this.calls.length - budget.calls];
-    return leaving === undefined ? Number.POSITIVE_INFINITY : leaving + windowMs - nowMs;
+  private windowWaitMs({ perSeconds }: EndpointBudget, calls: number): number {
+    return this.window(perSeconds).waitMs(calls, this.clock.now());
+  }
+
+  private async sharedWaitMs(budget: EndpointBudget): Promise<number> {
+    const { share } = this;
+    const counted = () => this.window(budget.perSeconds).count(this.clock.now());
+    if (share.dueMs(counted()) === 0) await share.look(budget, counted(), this.queue.length);
+    const waitMs = this.windowWaitMs(budget, share.calls());
+    // Who waits looks again in between: his part may have grown.
+    return Math.min(waitMs, Math.max(1, share.dueMs(counted())));
+  }
+
+  private window(perSeconds: number): CallWindow {
+    const window = this.windows.get(perSeconds) ?? new CallWindow(perSeconds, this.clock.now());
+    this.windows.set(perSeconds, window);
+    return window;
   }
 
   private giveTurn(): void {
     const waiter = this.queue.shift();
     if (!waiter) return; // it left while its place in a shared budget was being counted
-    const call: CountedCall = { sentMs: null };
-    if (waiter.budget.perSeconds < SPANNING_FROM_SECONDS) this.calls.push(call);
+    const { perSeconds } = waiter.budget;
+    const window = perSeconds < SPANNING_FROM_SECONDS ? this.window(perSeconds) : null;
+    const call = window?.add();
     this.running += 1;
     let isDone = false;
     const sent = () => {
-      call.sentMs = this.clock.now();
-      this.changed();
+      if (call) window?.sent(call, this.clock.now());
+      if (this.awaits === 'sent') this.changed();
+    };
+    const answered = () => {
+      if (!call || !window) return;
+      window.answered(call, this.clock.now());
+      // It may leave earlier than the driver had reckoned with.
+      if (call.leavesMs < this.sleepsUntilMs) this.changed();
     };
     const done = () => {
       if (isDone) return;
       isDone = true;
       this.running -= 1;
-      call.sentMs ??= this.clock.now();
-      this.changed();
+      sent();
+      if (this.awaits === 'done') this.changed();
     };
-    waiter.give({ ticket: waiter.ticket, sent, done });
+    waiter.give({ ticket: waiter.ticket, sent, answered, done });
   }
 
   /** Sleeps until the time has come or something has changed since `seen`. */
   private async pause(waitMs: number, seen: number): Promise<void> {
     if (this.changes !== seen) return;
-    const woken = new AbortController();
-    this.wake = () => woken.abort();
-    if (waitMs === Number.POSITIVE_INFINITY) await once(woken.signal, 'abort');
-    else await this.clock.sleep(Math.min(waitMs, LONGEST_HOLD_MS), woken.signal).catch(() => undefined);
+    if (waitMs === Number.POSITIVE_INFINITY) {
+      await new Promise<void>((wake) => {
+        this.wake = wake;
+      });
+    } else {
+      const woken = new AbortController();
+      this.wake = () => woken.abort();
+      this.sleepsUntilMs = this.clock.now() + waitMs;
+      await this.clock.sleep(Math.min(waitMs, LONGEST_HOLD_MS), woken.signal).catch(() => undefined);
+      this.sleepsUntilMs = Number.NEGATIVE_INFINITY;
+    }
     this.wake = () => undefined;
   }
 

@@ -1,6 +1,6 @@
 /** The three affiliate reports as calls. */
 import type { DayRange } from '../core/days.ts';
-import type { Pipeline } from '../core/pipeline.ts';
+import { type Pipeline, reportOf } from '../core/pipeline.ts';
 import type { Answer, Call, Consumed } from './client.ts';
 import type { PartnerSettings } from './settings.ts';
 
@@ -12,9 +12,10 @@ export function reportCall<T>(
   consume: (answer: Answer) => Promise<Consumed<T>>,
   signal?: AbortSignal,
 ): Call<T> {
-  const report = settings.reports[pipeline.report];
+  const name = reportOf(pipeline);
+  const report = settings.reports[name];
   return {
-    endpoint: `report-${pipeline.report}`,
+    endpoint: `report-${name}`,
     budget: report.budget,
     method: 'GET',
     path: report.path,

@@ -1,4 +1,4 @@
-/** What the partner stage is told: where the service is, how its reports are asked for, and how much it can bear. */
+/** What the partner stage is told: where the service is, how its calls are made, and how much it can bear. */
 import type { ReportName } from '../core/pipeline.ts';
 
 /** At most `calls` in any `perSeconds` seconds, and at most `concurrency` at once. */
@@ -7,6 +7,8 @@ export interface EndpointBudget {
   /** From 60 on the calls of all processes are counted together, in a file under the home directory. */
   readonly perSeconds: number;
   readonly concurrency: number;
+  /** Whether the processes of an installation share it out among them. From 60 seconds on they do so in any case. */
+  readonly isShared?: boolean;
 }
 
 export interface ReportEndpoint {
@@ -15,6 +17,44 @@ export interface ReportEndpoint {
   readonly accept: string;
   readonly startParameter: string;
   readonly endParameter: string;
+  readonly budget: EndpointBudget;
+}
+
+/** The parts of the service; each may have a pair of credentials of its own. */
+export type Area = 'reports' | 'catalog' | 'retailer';
+export const AREAS: readonly Area[] = ['reports', 'catalog', 'retailer'];
+
+export interface ProductEndpoint {
+  /** Below `baseUrl`, begins with a slash and holds {ean}. */
+  readonly path: string;
+  readonly accept: string;
+  readonly countryParameter: string;
+  readonly budget: EndpointBudget;
+}
+
+export interface CommissionEndpoints {
+  /** Of both together: the service counts them as one. */
+  readonly budget: EndpointBudget;
+  readonly single: {
+    /** Holds {ean}. */
+    readonly path: string;
+    readonly accept: string;
+    readonly conditionParameter: string;
+    readonly priceParameter: string;
+  };
+  readonly bulk: {
+    readonly path: string;
+    readonly accept: string;
+    readonly contentType: string;
+    /** Name of the selling price in an element of the request. */
+    readonly priceField: string;
+    readonly eansPerRequest: number;
+  };
+}
+
+export interface SimpleEndpoint {
+  readonly path: string;
+  readonly accept: string;
   readonly budget: EndpointBudget;
 }
 
@@ -53,11 +93,19 @@ export interface TokenSettings {
   readonly mostPerHour: number;
 }
 
+/** The same for every area, but for the credentials. */
 export interface PartnerSettings {
   readonly baseUrl: string;
   readonly authUrl: string;
+  /** Of the area that the settings were made for. */
   readonly credentials: Credentials;
   readonly reports: Readonly<Record<ReportName, ReportEndpoint>>;
+  readonly catalog: { readonly product: ProductEndpoint };
+  readonly retailer: {
+    readonly commission: CommissionEndpoints;
+    readonly reductions: SimpleEndpoint;
+    readonly reductionsName: SimpleEndpoint;
+  };
   readonly timeouts: Timeouts;
   readonly retry: RetrySettings;
   readonly token: TokenSettings;

@@ -7,13 +7,16 @@ import type { FetchRecord } from '../core/records.ts';
 import { pipelineNamed, type RunContext } from './context.ts';
 import { saveChecked } from './fetching.ts';
 import { amendedDays, amendLosers } from './moved.ts';
+import { releaseVersions, replayVersions } from './replay-versions.ts';
 import { type RunOutcome, runSession, type Session } from './session.ts';
 import { applyWindow, takeFromVault } from './window.ts';
 
 /** Normalises the newest stored answer of every day of the range again, and loads what differs. */
 export function runReplay(context: RunContext, name: string, range: DayRange): Promise<RunOutcome> {
   const command = `replay ${name} --from ${range.from} --to ${range.to}`;
-  return replayDays(context, pipelineNamed(context, name), command, range, () => true);
+  const pipeline = pipelineNamed(context, name);
+  if (pipeline.versions) return replayVersions(context, pipeline, command, range);
+  return replayDays(context, pipeline, command, range, () => true);
 }
 
 function replayDays(
@@ -71,6 +74,7 @@ export async function retryRejects(context: RunContext, name: string): Promise<R
   if (!first || !last)
     throw new EtlError('usage', 'no_rejects', `${name} has no rejects`, { hint: 'there is nothing to retry' });
   const days = new Set(slices.map((e) => e.content.day));
+  if (pipeline.versions) return replayVersions(context, pipeline, `rejects ${name} --retry`, { from: first, to: last });
   return replayDays(context, pipeline, `rejects ${name} --retry`, { from: first, to: last }, (day) => days.has(day));
 }
 
@@ -129,6 +133,7 @@ export async function runRelease(context: RunContext, name: string, day: Day): P
       hint: 'partner-etl status lists what is held',
     });
   return runSession(context, `release ${name} ${day}`, [pipeline], async (session) => {
+    if (pipeline.versions) return releaseVersions(session, pipeline);
     const file = held.file && path.join(context.paths.lake, name, day.slice(0, 7), 'held', held.file);
     const replaced = [{ content: held.content, file }];
     const losers = await amendLosers(

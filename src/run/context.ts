@@ -1,22 +1,30 @@
 /** What a run is given: settings, time, places, and the stages it joins. Made and closed by app.ts. */
+
+import type { CommissionRateSettings, EanSettings, ProductSettings, ReductionsSettings } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Day } from '../core/days.ts';
 import { assert, EtlError } from '../core/errors.ts';
 import type { ShrinkGuard } from '../core/guard.ts';
 import type { HomePaths } from '../core/home.ts';
 import type { Log } from '../core/log.ts';
-import type { Pipeline } from '../core/pipeline.ts';
+import { isNamed, type Pipeline } from '../core/pipeline.ts';
 import type { PlanSettings } from '../core/plan.ts';
 import type { Progress } from '../core/progress.ts';
 import type { FetchRecord } from '../core/records.ts';
 import type { Vault } from '../extract/vault.ts';
 import type { Lake } from '../lake/lake.ts';
 import type { PartnerClient } from '../partner/client.ts';
-import type { PartnerSettings } from '../partner/settings.ts';
+import type { Area, PartnerSettings } from '../partner/settings.ts';
 import type { Target } from '../warehouse/target.ts';
 
-export interface PipelineSettings extends PlanSettings {
-  readonly enabled: boolean;
+/** What look-ups and files are told, beside the service's own settings. */
+export interface LookupContext {
+  readonly eans: EanSettings;
+  readonly products: ProductSettings;
+  readonly commissionRates: CommissionRateSettings;
+  readonly reductions: ReductionsSettings;
+  /** Questions of one bulk request. */
+  readonly eansPerRequest: number;
 }
 
 export interface RunContext {
@@ -26,7 +34,11 @@ export interface RunContext {
   readonly today: Day;
   readonly guard: ShrinkGuard;
   readonly pipelines: readonly Pipeline[];
-  readonly settings: ReadonlyMap<string, PipelineSettings>;
+  /** Whether `run` takes the pipeline when none is named. */
+  readonly isEnabled: (pipeline: Pipeline) => boolean;
+  /** When and how reports are asked for, by pipeline. */
+  readonly reports: ReadonlyMap<string, PlanSettings>;
+  readonly lookups: LookupContext;
   readonly targets: readonly Target[];
   readonly vault: Vault;
   readonly lake: Lake;
@@ -35,12 +47,10 @@ export interface RunContext {
   readonly progress: Progress;
   /** Aborted when the operator wants the run to end after the slice in hand. */
   readonly signal: AbortSignal;
-  /** Whether everything is set that calls need. */
-  readonly hasPartner: boolean;
-  /** Refuses when what calls need is not set, before anything is begun. Errors: `usage/no_credentials`. */
-  readonly demandPartner: () => void;
-  /** Opens the way to the service. Errors: `usage/no_credentials`. */
-  readonly openClient: (runId: string, onFetch: (record: FetchRecord) => Promise<void>) => Promise<Partner>;
+  /** What calls into an area need. Errors: `usage/no_credentials`. */
+  readonly partnerSettings: (area: Area) => PartnerSettings;
+  /** Opens the way into an area of the service. Errors: `usage/no_credentials`. */
+  readonly openClient: (area: Area, runId: string, onFetch: (record: FetchRecord) => Promise<void>) => Promise<Partner>;
   /** A step of a slice is about to be taken; a place for tests to stop the program. */
   readonly step: (name: Step, about: string) => void | Promise<void>;
 }
@@ -63,18 +73,20 @@ export const STEPS = [
 ] as const;
 export type Step = (typeof STEPS)[number];
 
-/** The declared pipeline of that name. Errors: usage, with the names there are. */
+/** The pipeline of that name. Errors: usage, with the names there are; a part is refused with the name of the whole. */
 export function pipelineNamed(context: Pick<RunContext, 'pipelines'>, name: string): Pipeline {
   const found = context.pipelines.find((p) => p.name === name);
-  if (found) return found;
-  throw new EtlError('usage', 'no_pipeline', `there is no pipeline "${name}"`, {
-    hint: `choose from ${context.pipelines.map((p) => p.name).join(', ')}`,
+  if (found && isNamed(found)) return found;
+  const whole = found?.source.kind === 'part' ? found.source.of : null;
+  const names = context.pipelines.filter(isNamed).map((p) => p.name);
+  throw new EtlError('usage', 'no_pipeline', whole ? `${name} comes with ${whole}` : `there is no pipeline "${name}"`, {
+    hint: whole ? `name ${whole} instead` : `choose from ${names.join(', ')}`,
   });
 }
 
-/** The settings of a pipeline; every declared pipeline has some. */
-export function settingsOf(context: Pick<RunContext, 'settings'>, pipeline: Pipeline): PipelineSettings {
-  const found = context.settings.get(pipeline.name);
+/** When and how a report is asked for. */
+export function settingsOf(context: Pick<RunContext, 'reports'>, pipeline: Pipeline): PlanSettings {
+  const found = context.reports.get(pipeline.name);
   assert(found, `no settings for pipeline ${pipeline.name}`);
   return found;
 }

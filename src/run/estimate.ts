@@ -1,11 +1,12 @@
-/** What a plan will cost: calls, bytes and minutes under the budgets, judged by what came before. */
-
+/** What plans will cost: calls, bytes and minutes under the budgets, judged by what came before. */
 import { daysOf } from '../core/days.ts';
-import type { Pipeline } from '../core/pipeline.ts';
-import type { DueReason } from '../core/plan.ts';
-import type { EndpointBudget } from '../partner/settings.ts';
+import { type Pipeline, reportOf } from '../core/pipeline.ts';
+import type { DueReason, PlannedWindow } from '../core/plan.ts';
+import type { EndpointBudget, PartnerSettings } from '../partner/settings.ts';
 import type { RunContext } from './context.ts';
-import type { PipelinePlan } from './fetching.ts';
+import type { LookupPlan } from './lookup-plan.ts';
+import { areaOf } from './partners.ts';
+import type { FilePlan, PipelinePlan, WindowPlan } from './pipeline-plan.ts';
 import { missingIn } from './publish.ts';
 
 export interface WindowEstimate {
@@ -15,12 +16,37 @@ export interface WindowEstimate {
   readonly reasons: Readonly<Partial<Record<DueReason, number>>>;
 }
 
+export interface LookupEstimate {
+  readonly listed: number;
+  readonly due: LookupPlan['due'];
+  readonly left_out: number;
+  /** Of the list, what is not fit to be asked. */
+  readonly rejects: number;
+  readonly notes: readonly string[];
+}
+
+export interface FileEstimate {
+  /** Whether the name of the newest file is asked for; the file itself only when it is another one than the last. */
+  readonly asks: boolean;
+  readonly asked_at: string | null;
+  readonly last_file: string | null;
+}
+
+export interface PipelineEstimate {
+  readonly pipeline: string;
+  /** The least; refused batches and failures come on top. */
+  readonly calls: number;
+  readonly windows?: readonly WindowEstimate[];
+  readonly lookups?: LookupEstimate;
+  readonly file?: FileEstimate;
+}
+
 export interface PlanEstimate {
   readonly today: string;
-  readonly pipelines: readonly { readonly pipeline: string; readonly windows: readonly WindowEstimate[] }[];
+  readonly pipelines: readonly PipelineEstimate[];
   readonly calls: number;
   readonly slices: number;
-  /** Decoded bytes to expect; null while a pipeline concerned has no history. */
+  /** Decoded bytes to expect of reports; null while a pipeline concerned has no history. */
   readonly bytes: number | null;
   /** The least that the budgets allow; the service's own time comes on top. */
   readonly minutes: number;
@@ -28,48 +54,70 @@ export interface PlanEstimate {
   readonly fromLake: readonly { readonly target: string; readonly slices: number }[];
 }
 
-/** `budgets` is absent where no service is configured. */
-export async function estimatePlans(
-  context: RunContext,
-  config: {
-    readonly partner: { readonly reports: Readonly<Record<string, { readonly budget: EndpointBudget }>> } | null;
-  },
-  plans: readonly PipelinePlan[],
-): Promise<PlanEstimate> {
+export async function estimatePlans(context: RunContext, plans: readonly PipelinePlan[]): Promise<PlanEstimate> {
   let bytes: number | null = 0;
   let seconds = 0;
-  for (const { pipeline, windows } of plans) {
-    const days = windows.reduce((sum, w) => sum + w.slices.length, 0);
-    if (days === 0) continue;
-    const perDay = await bytesPerDay(context, pipeline);
-    bytes = bytes === null || perDay === null ? null : bytes + perDay * days;
-    const budget = config.partner?.reports[pipeline.report]?.budget;
-    if (budget) seconds += (windows.length * budget.perSeconds) / budget.calls;
+  const pipelines = plans.map(estimateOf);
+  for (const [i, plan] of plans.entries()) {
+    const calls = pipelines[i]!.calls;
+    if (calls === 0) continue;
+    const budget = budgetOf(context, plan);
+    if (budget) seconds += (calls * budget.perSeconds) / budget.calls;
+    if (plan.kind !== 'windows') continue;
+    const perDay = await bytesPerDay(context, plan.pipeline);
+    bytes = bytes === null || perDay === null ? null : bytes + perDay * slicesOf(plan);
   }
   const fromLake = [];
   for (const target of context.targets) {
     const lists = await Promise.all(context.pipelines.map((p) => missingIn(context, target, p)));
     fromLake.push({ target: target.name, slices: lists.flat().length });
   }
-  const all = plans.flatMap((p) => p.windows);
   return {
     today: context.today,
-    pipelines: plans.map(({ pipeline, windows }) => ({
-      pipeline: pipeline.name,
-      windows: windows.map(windowEstimate),
-    })),
-    calls: all.length,
-    slices: all.reduce((sum, w) => sum + w.slices.length, 0),
+    pipelines,
+    calls: pipelines.reduce((sum, { calls }) => sum + calls, 0),
+    slices: plans.reduce((sum, plan) => sum + (plan.kind === 'windows' ? slicesOf(plan) : 0), 0),
     bytes: bytes === null ? null : Math.round(bytes),
     minutes: seconds / 60,
     fromLake,
   };
 }
 
-function windowEstimate({ from, to, slices }: PipelinePlan['windows'][number]): WindowEstimate {
+function estimateOf(plan: PipelinePlan): PipelineEstimate {
+  const pipeline = plan.pipeline.name;
+  if (plan.kind === 'windows')
+    return { pipeline, calls: plan.windows.length, windows: plan.windows.map(windowEstimate) };
+  if (plan.kind === 'file') return { pipeline, calls: plan.isDue ? 1 : 0, file: fileEstimate(plan) };
+  const { calls, listed, due, leftOut, rejects, notes } = plan;
+  return { pipeline, calls, lookups: { listed, due, left_out: leftOut, rejects: rejects.length, notes } };
+}
+
+function fileEstimate({ isDue, askedAt, lastFile }: FilePlan): FileEstimate {
+  return { asks: isDue, asked_at: askedAt, last_file: lastFile };
+}
+
+function slicesOf({ windows }: WindowPlan): number {
+  return windows.reduce((sum, { slices }) => sum + slices.length, 0);
+}
+
+function windowEstimate({ from, to, slices }: PlannedWindow): WindowEstimate {
   const reasons: Partial<Record<DueReason, number>> = {};
   for (const { reason } of slices) reasons[reason] = (reasons[reason] ?? 0) + 1;
   return { from, to, days: slices.length, reasons };
+}
+
+/** The budget of the calls that a plan needs; null where no service is configured. */
+function budgetOf(context: RunContext, { pipeline }: PipelinePlan): EndpointBudget | null {
+  let settings: PartnerSettings;
+  try {
+    settings = context.partnerSettings(areaOf(pipeline));
+  } catch {
+    return null;
+  }
+  const { source } = pipeline;
+  if (source.kind === 'report') return settings.reports[reportOf(pipeline)].budget;
+  if (source.kind !== 'lookup') return null;
+  return source.lookup === 'commission' ? settings.retailer.commission.budget : settings.catalog.product.budget;
 }
 
 /** Decoded bytes a day, over the answers of the newest months; null without any. */

@@ -1,5 +1,5 @@
 /** Everything that is known of one slice: fetches, versions in each target, rejects, hold. */
-import { type Day, inRange } from '../core/days.ts';
+import { type Day, dayAt, inRange } from '../core/days.ts';
 import { asEtlError } from '../core/errors.ts';
 import type { FetchRecord, RejectRecord, SliceContent } from '../core/records.ts';
 import { Engine, quoteList, quoteText } from '../engine/duckdb.ts';
@@ -20,21 +20,29 @@ export interface Explanation {
   readonly content: SliceContent | null;
   readonly moved: boolean;
   readonly held: HeldSlice | null;
-  /** Every request whose window covered the day, oldest first. */
+  /** Requests whose window covered the day, or that were made on it; the newest of them, oldest first. */
   readonly fetches: readonly FetchRecord[];
+  /** How many there are of them. */
+  readonly fetch_count: number;
   readonly rejects: readonly RejectRecord[];
   readonly targets: readonly TargetVersions[];
 }
 
 const REJECTS_SHOWN = 100;
+/** A night of look-ups has thousands. */
+const FETCHES_SHOWN = 200;
 
 export async function explain(context: RunContext, name: string, day: Day): Promise<Explanation> {
   const pipeline = pipelineNamed(context, name);
   const entry = (await context.lake.slices(name)).get(day);
   const fetches: FetchRecord[] = [];
-  for await (const fetch of context.vault.fetches(name))
-    if (fetch.window_from && fetch.window_to && inRange(day, { from: fetch.window_from, to: fetch.window_to }))
-      fetches.push(fetch);
+  let count = 0;
+  for await (const fetch of context.vault.fetches(name)) {
+    if (!concerns(fetch, day, context.timeZone)) continue;
+    count += 1;
+    fetches.push(fetch);
+    if (fetches.length > FETCHES_SHOWN) fetches.shift();
+  }
   const file = entry ? context.lake.rejectsFile(pipeline.name, entry) : null;
   return {
     pipeline: name,
@@ -43,9 +51,15 @@ export async function explain(context: RunContext, name: string, day: Day): Prom
     moved: entry?.moved ?? false,
     held: entry?.held ?? null,
     fetches,
+    fetch_count: count,
     rejects: file ? await rejectsIn(context, [file], REJECTS_SHOWN) : [],
     targets: await versions(context, name, day),
   };
+}
+
+function concerns(fetch: FetchRecord, day: Day, timeZone: string): boolean {
+  const { window_from: from, window_to: to } = fetch;
+  return from && to ? inRange(day, { from, to }) : dayAt(Date.parse(fetch.finished_at), timeZone) === day;
 }
 
 async function versions(context: RunContext, name: string, day: Day): Promise<TargetVersions[]> {

@@ -7,37 +7,19 @@ import { addDays } from '../core/days.ts';
 import { asEtlError, type EtlError } from '../core/errors.ts';
 import type { Pipeline } from '../core/pipeline.ts';
 import type { PlannedWindow } from '../core/plan.ts';
-import type { FetchRecord } from '../core/records.ts';
 import { type Partner, settingsOf } from './context.ts';
+import type { Partners } from './partners.ts';
+import type { WindowPlan } from './pipeline-plan.ts';
 import type { Session } from './session.ts';
 import { applyWindow, type TakenIn, takeIn } from './window.ts';
-
-export interface PipelinePlan {
-  readonly pipeline: Pipeline;
-  readonly windows: readonly PlannedWindow[];
-}
 
 /** So many windows of one pipeline may fail in a row before the rest of it is given up for this run. */
 const FAILURES_IN_A_ROW = 3;
 
-/** Works through the plans. Failed windows are counted in the tally; a refusal ends everything. */
-export async function fetchPlans(session: Session, plans: readonly PipelinePlan[]): Promise<void> {
-  if (plans.every((plan) => plan.windows.length === 0)) return;
-  const { context, ledger, tally } = session;
-  const onFetch = async (record: FetchRecord) => {
-    tally.calls += 1;
-    await context.vault.record(record);
-  };
-  const partner = await context.openClient(ledger.runId, onFetch);
-  try {
-    for (const plan of plans) if (!(await fetchPipeline(session, partner, plan))) return;
-  } finally {
-    await partner.client.close();
-  }
-}
-
-/** Whether the next pipeline may go on: false after a refusal or when the operator wants to stop. */
-async function fetchPipeline(session: Session, partner: Partner, plan: PipelinePlan): Promise<boolean> {
+/** Fetches the windows of one pipeline. Failed ones are in the tally; a refusal ends it. */
+export async function fetchPipeline(session: Session, partners: Partners, plan: WindowPlan): Promise<void> {
+  if (plan.windows.length === 0) return;
+  const partner = await partners.of(plan.pipeline);
   const { context, tally } = session;
   const { pipeline, windows } = plan;
   context.progress.begin(pipeline.name, windows.length);
@@ -63,7 +45,6 @@ async function fetchPipeline(session: Session, partner: Partner, plan: PipelineP
   }
   await saveChecked(session, pipeline);
   context.progress.end(pipeline.name);
-  return !isOver && !context.signal.aborted;
 }
 
 /** Starts to take a window in. Never rejects: an error is a value, since nobody may be listening yet. */

@@ -1,48 +1,107 @@
 /** The commands that fetch: the nightly run and the backfill. */
 import type { DayRange } from '../core/days.ts';
-import type { Pipeline } from '../core/pipeline.ts';
-import { pipelineNamed, type RunContext, settingsOf } from './context.ts';
-import { fetchPlans, type PipelinePlan } from './fetching.ts';
+import { EtlError } from '../core/errors.ts';
+import { isNamed, type Pipeline, partsOf } from '../core/pipeline.ts';
+import { pipelineNamed, type RunContext } from './context.ts';
+import { fetchPipeline } from './fetching.ts';
 import { keepFirstDay } from './first-day.ts';
-import { backfillPlans, nightPlans } from './plans.ts';
+import { runLookups } from './lookups.ts';
+import { areaOf, Partners } from './partners.ts';
+import { isDue, type PipelinePlan } from './pipeline-plan.ts';
+import { nightPlans, windowsOfNight, windowsToBackfill } from './plans.ts';
+import { fetchReductions } from './reductions.ts';
 import { type RunOutcome, runSession, type Session } from './session.ts';
 
 /** The pipelines of those names, or every enabled one when none is named. Errors: `usage/no_pipeline`. */
 export function chosenPipelines(context: RunContext, names: readonly string[]): Pipeline[] {
   if (names.length > 0) return [...new Set(names)].map((name) => pipelineNamed(context, name));
-  return context.pipelines.filter((p) => settingsOf(context, p).enabled);
+  return context.pipelines.filter((p) => isNamed(p) && context.isEnabled(p));
 }
 
 /** Fetches what is due, loads it, publishes it. */
-export function runNight(context: RunContext, names: readonly string[]): Promise<RunOutcome> {
+export async function runNight(context: RunContext, names: readonly string[]): Promise<RunOutcome> {
   const pipelines = chosenPipelines(context, names);
-  return runPlans(context, ['run', ...names].join(' '), pipelines, async (session) => {
-    if (session) for (const pipeline of pipelines) await keepFirstDay(context, pipeline);
-    return nightPlans(context, pipelines);
+  await demandPartners(context, pipelines, () => nightPlans(context, pipelines));
+  return runPipelines(context, ['run', ...names].join(' '), pipelines, async (session, partners, pipeline) => {
+    const { kind } = pipeline.source;
+    if (kind === 'lookup') return runLookups(session, partners, pipeline);
+    if (kind === 'file') return fetchReductions(session, partners, pipeline);
+    await keepFirstDay(context, pipeline);
+    return fetchPipeline(session, partners, await windowsOfNight(context, pipeline));
   });
 }
 
-/** Loads a past range: days never loaded, or all of them with `refetch`. */
-export function runBackfill(
+/** Loads a past range of reports: days never loaded, or all of them with `refetch`. Errors: `usage/no_past`. */
+export async function runBackfill(
   context: RunContext,
   names: readonly string[],
   range: DayRange,
   refetch: boolean,
 ): Promise<RunOutcome> {
-  const pipelines = chosenPipelines(context, names);
+  const pipelines = backfillable(chosenPipelines(context, names), names);
   const command = `backfill ${names.join(' ')} --from ${range.from} --to ${range.to}${refetch ? ' --refetch' : ''}`;
-  return runPlans(context, command, pipelines, () => backfillPlans(context, pipelines, range, refetch));
+  const plan = (pipeline: Pipeline) => windowsToBackfill(context, pipeline, range, refetch);
+  await demandPartners(context, pipelines, () => Promise.all(pipelines.map(plan)));
+  return runPipelines(context, command, pipelines, async (session, partners, pipeline) =>
+    fetchPipeline(session, partners, await plan(pipeline)),
+  );
+}
+
+/** Those that have a past to fetch. Errors: `usage/no_past` when another one was named. */
+export function backfillable(pipelines: readonly Pipeline[], names: readonly string[]): Pipeline[] {
+  const other = pipelines.find(({ source }) => source.kind !== 'report');
+  if (other && names.length > 0)
+    throw new EtlError(
+      'usage',
+      'no_past',
+      `${other.name} has no past to fetch: the service only tells what holds now`,
+      {
+        hint: `ask for what is due: partner-etl run ${other.name}; load stored answers again: partner-etl replay ${other.name}`,
+      },
+    );
+  return pipelines.filter(({ source }) => source.kind === 'report');
 }
 
 /** Where calls are due and nothing is set to make them with, that is told before anything is begun. */
-async function runPlans(
+async function demandPartners(
+  context: RunContext,
+  pipelines: readonly Pipeline[],
+  plans: () => Promise<readonly PipelinePlan[]>,
+): Promise<void> {
+  const lacking = new Map<Pipeline, unknown>();
+  for (const pipeline of pipelines) {
+    try {
+      context.partnerSettings(areaOf(pipeline));
+    } catch (error) {
+      lacking.set(pipeline, error);
+    }
+  }
+  if (lacking.size === 0) return;
+  for (const plan of await plans()) if (lacking.has(plan.pipeline) && isDue(plan)) throw lacking.get(plan.pipeline);
+}
+
+/** Works through the pipelines. A refusal ends those of its area, a stop ends everything. */
+function runPipelines(
   context: RunContext,
   command: string,
   pipelines: readonly Pipeline[],
-  plan: (session?: Session) => Promise<PipelinePlan[]>,
+  work: (session: Session, partners: Partners, pipeline: Pipeline) => Promise<void>,
 ): Promise<RunOutcome> {
-  if (!context.hasPartner && (await plan()).some(({ windows }) => windows.length > 0)) context.demandPartner();
-  return runSession(context, command, pipelines, async (session) => {
-    await fetchPlans(session, await plan(session));
+  const concerned = pipelines.flatMap((p) => [p, ...partsOf(context.pipelines, p)]);
+  return runSession(context, command, concerned, async (session) => {
+    const partners = new Partners(session);
+    try {
+      for (const pipeline of pipelines) {
+        if (context.signal.aborted) return;
+        if (partners.refused.has(areaOf(pipeline))) continue;
+        const before = session.tally.errors.length;
+        await work(session, partners, pipeline);
+        const errors = session.tally.errors.slice(before);
+        if (errors.some(({ kind }) => kind === 'bug')) return;
+        if (errors.some(({ kind }) => kind === 'refused')) partners.refused.add(areaOf(pipeline));
+      }
+    } finally {
+      await partners.close();
+    }
   });
 }

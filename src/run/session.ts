@@ -25,6 +25,8 @@ export class Tally {
   held = 0;
   rejects = 0;
   duplicates = 0;
+  /** Questions that were due and that the budgets of the night left out. */
+  leftOut = 0;
   readonly errors: EtlError[] = [];
 
   add(result: WindowResult): void {
@@ -47,6 +49,7 @@ export class Tally {
       slices_held: this.held,
       rejects: this.rejects,
       duplicates: this.duplicates,
+      left_out: this.leftOut,
       errors: this.errors.map((e) => e.message),
     };
   }

@@ -1,17 +1,22 @@
 /** How things stand: freshness, the grid of days, holds, rejects, drift, runs, and how far each target is behind the lake. */
-import { addDays, type Day, daysBetween, daysOf } from '../core/days.ts';
+import { isoTime } from '../core/clock.ts';
+import { addDays, type Day, dayAt, daysBetween, daysOf } from '../core/days.ts';
 import { asEtlError } from '../core/errors.ts';
-import type { Pipeline } from '../core/pipeline.ts';
+import { isNamed, type Pipeline } from '../core/pipeline.ts';
 import { daysOfInterest, horizonOf } from '../core/plan.ts';
 import type { DriftRecord, RunRecord } from '../core/records.ts';
+import { Engine } from '../engine/duckdb.ts';
 import type { SliceEntry } from '../lake/entries.ts';
 import type { HoldRecord } from '../warehouse/target.ts';
-import { type RunContext, settingsOf } from './context.ts';
+import { readAsked } from './asked.ts';
+import type { RunContext } from './context.ts';
 import { driftOfRun, lastRuns } from './ledger.ts';
 import { planInput } from './plans.ts';
 import { missingIn, standingHolds } from './publish.ts';
+import { nameAskedAt } from './reductions-plan.ts';
 
-export type DayState = 'missing' | 'failed' | 'held' | 'open' | 'settled';
+/** `quiet`: a day on which look-ups or a file brought nothing new. */
+export type DayState = 'missing' | 'failed' | 'held' | 'open' | 'settled' | 'quiet';
 
 export interface PipelineStatus {
   readonly pipeline: string;
@@ -26,6 +31,13 @@ export interface PipelineStatus {
   readonly rows: number;
   readonly rejects: number;
   readonly days: readonly { readonly day: Day; readonly state: DayState }[];
+  /** Of look-ups: how many things were asked for, by what came of it last, and when the last one was asked. */
+  readonly lookups?: LookupStatus;
+}
+
+export interface LookupStatus {
+  readonly outcomes: Readonly<Record<string, number>>;
+  readonly asked_at: string | null;
 }
 
 export interface TargetStatus {
@@ -48,7 +60,8 @@ const RUNS_SHOWN = 5;
 
 export async function statusOf(context: RunContext): Promise<Status> {
   const pipelines: PipelineStatus[] = [];
-  for (const pipeline of context.pipelines) pipelines.push(await pipelineStatus(context, pipeline));
+  for (const pipeline of context.pipelines.filter(isNamed))
+    pipelines.push(await (pipeline.versions ? versionStatus : pipelineStatus)(context, pipeline));
   const targets: TargetStatus[] = [];
   for (const target of context.targets) {
     try {
@@ -69,13 +82,12 @@ async function pipelineStatus(context: RunContext, pipeline: Pipeline): Promise<
   const slices = await context.lake.slices(pipeline.name);
   const failed = await failedDays(context, pipeline, slices);
   const days = daysOfInterest(input).map((day) => ({ day, state: stateOf(slices.get(day), failed.has(day)) }));
-  const counts: Record<DayState, number> = { missing: 0, failed: 0, held: 0, open: 0, settled: 0 };
-  for (const { state } of days) counts[state] += 1;
+  const counts = countsOf(days);
   const entries = [...slices.values()];
   const newest = [...slices.keys()].at(-1) ?? null;
   return {
     pipeline: pipeline.name,
-    enabled: settingsOf(context, pipeline).enabled,
+    enabled: context.isEnabled(pipeline),
     from: days[0]?.day ?? horizon.from,
     to: horizon.to,
     newest,
@@ -85,6 +97,56 @@ async function pipelineStatus(context: RunContext, pipeline: Pipeline): Promise<
     rejects: entries.reduce((sum, e) => sum + e.content.rejects, 0),
     days,
   };
+}
+
+/** Of a pipeline whose rows are versions: its days are those since the first change, and fresh is what was asked lately. */
+async function versionStatus(context: RunContext, pipeline: Pipeline): Promise<PipelineStatus> {
+  const slices = await context.lake.slices(pipeline.name);
+  const entries = [...slices.values()];
+  const { today } = context;
+  const from = [...slices.keys()][0] ?? today;
+  const days = daysOf({ from, to: today }).map((day) => {
+    const entry = slices.get(day);
+    const state: DayState = entry?.held ? 'held' : entry && entry.content.rows > 0 ? 'settled' : 'quiet';
+    return { day, state };
+  });
+  const lookups = await lookupStatus(context, pipeline);
+  const newest = lookups.asked_at === null ? null : dayAt(Date.parse(lookups.asked_at), context.timeZone);
+  return {
+    pipeline: pipeline.name,
+    enabled: context.isEnabled(pipeline),
+    from,
+    to: today,
+    newest,
+    days_behind: newest === null ? null : Math.max(0, daysBetween(newest, today)),
+    counts: countsOf(days),
+    rows: entries.reduce((sum, e) => sum + e.content.rows, 0),
+    rejects: entries.reduce((sum, e) => sum + e.content.rejects, 0),
+    days,
+    lookups,
+  };
+}
+
+async function lookupStatus(context: RunContext, pipeline: Pipeline): Promise<LookupStatus> {
+  if (pipeline.source.kind === 'file') return { outcomes: {}, asked_at: await nameAskedAt(context) };
+  const engine = await Engine.open({ tempDir: context.paths.work });
+  try {
+    await readAsked(engine, context, pipeline);
+    const rows = await engine.rows(
+      'SELECT outcome, count(*) AS n, max(epoch_ms(asked_at)) AS at FROM asked GROUP BY outcome ORDER BY outcome',
+    );
+    const outcomes = Object.fromEntries(rows.map((row) => [String(row.outcome), Number(row.n)]));
+    const newestMs = Math.max(0, ...rows.map((row) => Number(row.at)));
+    return { outcomes, asked_at: newestMs === 0 ? null : isoTime(newestMs) };
+  } finally {
+    engine.close();
+  }
+}
+
+function countsOf(days: PipelineStatus['days']): Record<DayState, number> {
+  const counts = { missing: 0, failed: 0, held: 0, open: 0, settled: 0, quiet: 0 };
+  for (const { state } of days) counts[state] += 1;
+  return counts;
 }
 
 function stateOf(entry: SliceEntry | undefined, hasFailed: boolean): DayState {

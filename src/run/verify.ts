@@ -3,10 +3,10 @@
  * target holds what the lake holds, to the last digit. Finds differences and changes nothing.
  */
 import { asEtlError } from '../core/errors.ts';
-import type { Pipeline } from '../core/pipeline.ts';
+import type { Pipeline, Versions } from '../core/pipeline.ts';
 import type { FetchRecord } from '../core/records.ts';
 import { differingSums } from '../engine/control-sums.ts';
-import { Engine } from '../engine/duckdb.ts';
+import { Engine, quoteList, quoteName } from '../engine/duckdb.ts';
 import type { SliceEntry } from '../lake/entries.ts';
 import type { Target } from '../warehouse/target.ts';
 import type { RunContext } from './context.ts';
@@ -34,7 +34,7 @@ export async function verify(context: RunContext): Promise<Verification> {
   try {
     for (const pipeline of context.pipelines) {
       context.progress.note(`${pipeline.name}: vault`);
-      totals.answers += await verifyVault(context, pipeline, differences);
+      totals.answers += await verifyVault(context, engine, pipeline, differences);
       context.progress.note(`${pipeline.name}: lake`);
       for (const entry of (await context.lake.slices(pipeline.name)).values()) {
         const problem = await sliceProblem(engine, context.lake, pipeline, entry);
@@ -53,11 +53,15 @@ export async function verify(context: RunContext): Promise<Verification> {
   return { ...totals, differences };
 }
 
-/** Reads every answer that a slice stands on. */
-async function verifyVault(context: RunContext, pipeline: Pipeline, differences: Difference[]): Promise<number> {
-  const slices = await context.lake.slices(pipeline.name);
-  const needed = new Map<string, string>();
-  for (const entry of slices.values()) needed.set(entry.content.fetch_id, entry.content.day);
+/** Reads every answer that a slice stands on. Those of a part are the answers of its whole. */
+async function verifyVault(
+  context: RunContext,
+  engine: Engine,
+  pipeline: Pipeline,
+  differences: Difference[],
+): Promise<number> {
+  if (pipeline.source.kind === 'part') return 0;
+  const needed = await answersNeeded(context, engine, pipeline);
   let answers = 0;
   const seen = new Set<string>();
   for await (const fetch of context.vault.fetches(pipeline.name)) {
@@ -84,6 +88,24 @@ async function verifyVault(context: RunContext, pipeline: Pipeline, differences:
         mend: refetch(pipeline, day, day),
       });
   return answers;
+}
+
+/** Fetch → a day whose slice stands on it. */
+async function answersNeeded(context: RunContext, engine: Engine, pipeline: Pipeline): Promise<Map<string, string>> {
+  const needed = new Map<string, string>();
+  const slices = [...(await context.lake.slices(pipeline.name)).values()];
+  if (!pipeline.versions) {
+    for (const { content } of slices) needed.set(content.fetch_id, content.day);
+    return needed;
+  }
+  const files = slices.flatMap((entry) => context.lake.rowsFile(pipeline.name, entry) ?? []);
+  if (files.length === 0) return needed;
+  const day = quoteName(pipeline.day);
+  const rows = await engine
+    .rows(`SELECT fetch_id, max(${day})::VARCHAR AS day FROM read_parquet(${quoteList(files)}) GROUP BY fetch_id`)
+    .catch(() => []); // a file that cannot be read is told with the lake
+  for (const row of rows) needed.set(String(row.fetch_id), String(row.day));
+  return needed;
 }
 
 async function answerProblem(context: RunContext, fetch: FetchRecord): Promise<string | null> {
@@ -130,12 +152,27 @@ async function verifyTarget(context: RunContext, pipeline: Pipeline, target: Tar
     }
     for (const day of sums.keys())
       if (!slices.has(day)) differences.push(found(day, 'it has rows that the lake does not know'));
+    const wrong = pipeline.versions?.within === null ? await wrongEnds(target, pipeline, pipeline.versions) : 0;
+    if (wrong > 0) differences.push(found(null, `${wrong} versions do not end where the next one begins`));
     return differences;
   } catch (thrown) {
     return [found(null, asEtlError(thrown).message)];
   }
 }
 
+/** How many versions end at another instant than the next one begins. */
+async function wrongEnds(target: Target, { table }: Pipeline, { of }: Versions): Promise<number> {
+  const things = of.map(quoteName).join(', ');
+  const { rows } = await target.query(
+    `SELECT count(*) FROM (
+       SELECT observed_to, lead(observed_from) OVER (PARTITION BY ${things} ORDER BY observed_from) AS next FROM warehouse.${quoteName(table)}
+     ) AS versions WHERE observed_to IS DISTINCT FROM next`,
+    1,
+  );
+  return Number(rows[0]?.[0] ?? 0);
+}
+
 function refetch(pipeline: Pipeline, from: string | null, to: string | null): string {
+  if (pipeline.versions) return 'restore the vault from a backup; the rows themselves are in the lake';
   return `partner-etl backfill ${pipeline.name} --from ${from} --to ${to} --refetch`;
 }

@@ -1,9 +1,11 @@
 /**
  * What the retailer API knows of an EAN: the products of the catalogue, and a long series of further EANs that fill the
- * reductions file. Commission rates and reductions hang on the day.
+ * reductions file. Commission rates and reductions hang on the day,
+ * and on what was changed about the EAN.
  */
 import { commissionOf } from './amounts.ts';
-import { checkDigit, isEan, PRODUCTS } from './catalogue.ts';
+import { checkDigit, PRODUCTS } from './catalogue.ts';
+import type { EanEdit } from './ean-edits.ts';
 import { below, hash2, hash3, pick } from './hash.ts';
 import type { World } from './world.ts';
 
@@ -22,8 +24,9 @@ export interface Entry {
   readonly ean: string;
   /** Everything about it hangs on this. */
   readonly hash: number;
-  /** Whether it ever has a reduction. */
+  /** Whether it ever has a reduction of a campaign. */
   readonly isReduced: boolean;
+  readonly edit: EanEdit | undefined;
 }
 
 export interface Rate {
@@ -45,31 +48,42 @@ function seriesEan(index: number): string {
   return body + checkDigit(body);
 }
 
-function entryAt(world: World, index: number): Entry {
-  const hash = hash3(world.seed, 301, index);
-  if (index >= PRODUCTS) return { ean: seriesEan(index - PRODUCTS), hash, isReduced: true };
-  return { ean: world.catalogue.products[index]!.ean, hash, isReduced: below(hash >>> 5, 5) < 2 };
+function eanAt(world: World, index: number): string {
+  return index < PRODUCTS ? world.catalogue.products[index]!.ean : seriesEan(index - PRODUCTS);
 }
 
-/** The entry of an EAN; undefined for one that the retailer does not know. */
+function entryAt(world: World, index: number, ean: string): Entry {
+  const hash = hash3(world.seed, 301, index);
+  return { ean, hash, isReduced: index >= PRODUCTS || below(hash >>> 5, 5) < 2, edit: world.eans.of(ean) };
+}
+
+/** The entry of an EAN, whose check digit was looked at; undefined for one that the retailer does not know. */
 export function entryOf(world: World, seriesLength: number, ean: string): Entry | undefined {
+  const edit = world.eans.of(ean);
+  if (edit?.isKnown === false) return undefined;
   const product = world.catalogue.byEan.get(ean);
-  if (product !== undefined) return entryAt(world, product.index);
-  if (!isEan(ean) || !ean.startsWith(SERIES_PREFIX)) return undefined;
+  if (product !== undefined) return entryAt(world, product.index, ean);
   const index = Number(ean.slice(3, 12));
-  return index < seriesLength ? entryAt(world, PRODUCTS + index) : undefined;
+  if (ean.startsWith(SERIES_PREFIX) && index < seriesLength) return entryAt(world, PRODUCTS + index, ean);
+  return edit?.isKnown ? { ean, hash: hash3(world.seed, 302, index), isReduced: false, edit } : undefined;
+}
+
+/** The first `count` EANs that are known when the world begins: those of the catalogue, then the series. */
+export function firstEans(world: World, count: number): string[] {
+  return Array.from({ length: count }, (_, index) => eanAt(world, index));
 }
 
 export function* entries(world: World, seriesLength: number): Generator<Entry> {
-  for (let index = 0; index < PRODUCTS + seriesLength; index++) yield entryAt(world, index);
+  for (let index = 0; index < PRODUCTS + seriesLength; index++) yield entryAt(world, index, eanAt(world, index));
 }
 
-export function rateOf({ hash }: Entry, day: number): Rate {
+export function rateOf({ hash, edit }: Entry, day: number): Rate {
   const period = Math.floor((day + below(hash, RATE_DAYS)) / RATE_DAYS);
   const raised = below(hash2(hash, period), 10) === 0;
   return {
     fixedCents: pick(FIXED_CENTS, hash >>> 7),
     percentage: pick(PERCENTAGES, hash >>> 12) + (raised ? RATE_STEP : 0),
+    ...edit?.rate,
   };
 }
 
@@ -94,5 +108,6 @@ export function reductionsOf({ hash, isReduced }: Entry, day: number): readonly 
 }
 
 export function activeReductions(entry: Entry, day: number): readonly Reduction[] {
-  return reductionsOf(entry, day).filter(({ startDay, endDay }) => day >= startDay && day <= endDay);
+  const reductions = entry.edit?.reductions ?? reductionsOf(entry, day);
+  return reductions.filter(({ startDay, endDay }) => day >= startDay && day <= endDay);
 }

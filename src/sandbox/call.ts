@@ -1,6 +1,7 @@
 /** What a call asks and what is answered: handlers are functions from one to the other and never see a socket. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Area, Endpoint } from './endpoints.ts';
+import type { CallFaults } from './faults.ts';
 import { type Json, jsonText } from './json-text.ts';
 
 export interface Call {
@@ -18,7 +19,8 @@ export interface Call {
 
 export interface Answer {
   readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
+  /** Several values of one name are several headers. */
+  readonly headers: Readonly<Record<string, string | readonly string[]>>;
   /** Text, or pieces that are made while they are sent; undefined for no body. */
   readonly body: string | Iterable<Buffer> | undefined;
 }
@@ -29,7 +31,7 @@ export type Violation = {
   readonly reason: string;
 };
 
-export type Handler = (call: Call) => Answer | Promise<Answer>;
+export type Handler = (call: Call, faults: CallFaults) => Answer | Promise<Answer>;
 
 export const JSON_TYPE = 'application/json';
 const PROBLEM_TYPE = 'https://api.bol.com/problems';

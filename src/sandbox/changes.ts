@@ -1,4 +1,4 @@
-/** Changes of the world: what is true becomes something else, in the reports and in the truth alike. Plain JSON. */
+/** Changes of the world: what is true becomes something else, in the answers and in the truth alike. Plain JSON. */
 import { type Day, dayNumber, isDay } from '../core/days.ts';
 import { EtlError } from '../core/errors.ts';
 import type { ReportName } from '../core/pipeline.ts';
@@ -8,6 +8,9 @@ import { isReport, REPORT_NAMES } from './endpoints.ts';
 import { type ItemPlace, orderIdOf, placeOf, type Restatement } from './items.ts';
 import { DayItems } from './orders.ts';
 import type { OrderedEnd, Processes } from './processes.ts';
+import { applyRetailChange, isRetailChange, type RetailChange } from './retail-changes.ts';
+import type { Retailer } from './retailer.ts';
+import type { TokenService } from './tokens.ts';
 import type { World } from './world.ts';
 
 interface ItemName {
@@ -42,6 +45,9 @@ export type Change =
   | ({ readonly kind: 'restate-item'; readonly values: RestatedValues } & ItemName)
   /** Every row of the report has this field from now on. */
   | { readonly kind: 'add-field'; readonly report: ReportName; readonly field: string; readonly value: FieldValue }
+  | RetailChange
+  /** No token that was issued until now is accepted any more. */
+  | { readonly kind: 'revoke-tokens' }
   /** The next process that is started ends so, whatever it is about. */
   | ({ readonly kind: 'next-process' } & OrderedEnd);
 
@@ -108,11 +114,18 @@ function limitDay(world: World, change: Change, report: ChangedReport, day: Day,
 export interface Changeable {
   readonly world: World;
   readonly processes: Processes;
+  readonly retailer: Retailer;
+  readonly tokens: TokenService;
 }
 
 /** Changes the world; refuses (usage) what cannot be. `now` says which items exist. */
-export function applyChange({ world, processes }: Changeable, change: Change, now: number): void {
+export function applyChange(changeable: Changeable, change: Change, now: number): void {
+  const { world, processes, retailer, tokens } = changeable;
   const { edits } = world;
+  if (isRetailChange(change)) {
+    applyRetailChange(retailer, change, now);
+    return;
+  }
   switch (change.kind) {
     case 'empty-day':
       limitDay(world, change, change.report, change.day, 0);
@@ -132,6 +145,9 @@ export function applyChange({ world, processes }: Changeable, change: Change, no
     case 'add-field':
       if (!isReport(change.report)) throw refused(change, `"${change.report}" is no report`, 'name a report');
       edits.addField(change.report, change.field, change.value);
+      break;
+    case 'revoke-tokens':
+      tokens.revokeAll();
       break;
     case 'next-process':
       if (change.status !== 'FAILURE' && change.status !== 'TIMEOUT')

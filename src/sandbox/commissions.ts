@@ -1,25 +1,21 @@
 /** Endpoints 13 and 14: what selling an EAN would cost, singly and in bulk. */
-import { dayOfNumber } from '../core/days.ts';
+import { EtlError } from '../core/errors.ts';
 import { centsOf } from './amounts.ts';
-import { activeReductions, type Entry, entryOf, type Reduction, rateOf, totalCents } from './assortment.ts';
-import { type Answer, badRequest, type Call, json, notFound, retailerType, type Violation, versionOf } from './call.ts';
+import { activeReductions, type Entry, type Reduction, rateOf, totalCents } from './assortment.ts';
+import { type Answer, badRequest, type Call, notFound, retailerType, type Violation, versionOf } from './call.ts';
 import { isEan } from './catalogue.ts';
+import { dayText } from './day-text.ts';
 import { dutchWall } from './dutch-time.ts';
-import { type Json, parseJson } from './json-text.ts';
+import type { CallFaults } from './faults.ts';
+import { type Json, jsonText, parseJson, plain } from './json-text.ts';
+import { type LookupRecord, lookupBody } from './lookup-body.ts';
 import { refusedMedia } from './media.ts';
+import type { Retailer } from './retailer.ts';
 import { money } from './rows.ts';
-import type { World } from './world.ts';
 
 const BULK_LIMIT = 100;
 const CONDITIONS = ['NEW', 'AS_NEW', 'GOOD', 'REASONABLE', 'MODERATE'];
-
-export interface CommissionSettings {
-  readonly world: World;
-  /** EANs known beyond the catalogue. */
-  readonly seriesLength: number;
-  /** What a bulk request with an EAN that nobody knows comes to: the specification leaves it open. */
-  readonly unknownEan: 'refuse' | 'leave-out';
-}
+const NEWEST_VERSION = 10;
 
 interface Question {
   readonly ean: string;
@@ -27,6 +23,28 @@ interface Question {
   /** undefined when no price was asked for. */
   readonly priceCents: number | undefined;
 }
+
+/**
+ * What a perfect client would hold of an answer: amounts and percentages as decimal text, absent fields left out.
+ * Types, not interfaces, so that they are JSON by their shape.
+ */
+export type CommissionTruth = {
+  readonly ean: string;
+  readonly condition: string;
+  readonly unitPrice?: string;
+  readonly fixedAmount: string;
+  readonly percentage: string;
+  readonly totalCost?: string;
+  readonly totalCostWithoutReduction?: string;
+  readonly reductions?: readonly BoundaryTruth[];
+};
+
+type BoundaryTruth = {
+  readonly maximumPrice: string;
+  readonly costReduction: string;
+  readonly startDate: string;
+  readonly endDate: string;
+};
 
 /** `price` in version 3, `unit-price` (in bodies `unitPrice`) from version 4 on. */
 function priceName(version: number, where: 'query' | 'body'): string {
@@ -50,8 +68,8 @@ function reductionJson({ maximumCents, costCents, startDay, endDay }: Reduction)
   return {
     maximumPrice: money(maximumCents),
     costReduction: money(costCents),
-    startDate: dayOfNumber(startDay),
-    endDate: dayOfNumber(endDay),
+    startDate: dayText(startDay),
+    endDate: dayText(endDay),
   };
 }
 
@@ -74,8 +92,16 @@ function commissionJson(entry: Entry, question: Question, day: number, version: 
   };
 }
 
+/** The record of a question; undefined for an EAN that is not known. */
+function recordOf(retailer: Retailer, question: Question, day: number, version: number): LookupRecord | undefined {
+  const entry = retailer.entryOf(question.ean);
+  return entry && { ean: question.ean, text: jsonText(commissionJson(entry, question, day, version)) };
+}
+
+const unknown = (eans: readonly string[]): string => `No product with EAN ${eans.join(', ')}.`;
+
 /** Endpoint 13: 200, 400 for what is no EAN, 404 for one that is not known. */
-export function singleCommission({ world, seriesLength }: CommissionSettings, call: Call): Answer {
+export function singleCommission(retailer: Retailer, call: Call, faults: CallFaults): Answer {
   const refused = refusedMedia(call);
   if (refused !== undefined) return refused;
   const version = versionOf(call);
@@ -83,10 +109,10 @@ export function singleCommission({ world, seriesLength }: CommissionSettings, ca
   const condition = call.query.get('condition') ?? 'NEW';
   const question = questionOf(call.parameters.ean, condition, call.query.get(name), name);
   if ('reason' in question) return badRequest(call, [question]);
-  const entry = entryOf(world, seriesLength, question.ean);
-  if (entry === undefined) return notFound(call, `No product with EAN ${question.ean}.`);
-  const { day } = dutchWall(call.now);
-  return json(200, commissionJson(entry, question, day, version), retailerType(version));
+  const record = recordOf(retailer, question, dutchWall(call.now).day, version);
+  if (record === undefined) return notFound(call, unknown([question.ean]));
+  const headers = { 'content-type': retailerType(version) };
+  return { status: 200, headers, body: lookupBody('commission', [record], faults) };
 }
 
 function queriesOf(call: Call): readonly unknown[] | undefined {
@@ -101,8 +127,28 @@ function bulkQuestion(query: unknown, version: number): Question | Violation {
   return questionOf(asked.ean, asked.condition ?? 'NEW', asked[name], name);
 }
 
-/** Endpoint 14: 200 with `commissions` in the order of the questions; 400 for anything that is wrong with one of them. */
-export function bulkCommission({ world, seriesLength, unknownEan }: CommissionSettings, call: Call): Answer {
+/** The refusal of a bulk request; undefined when it is answered although it asks for unknown EANs. */
+function bulkRefusal(
+  { unknownEan: { as, status } }: Retailer,
+  call: Call,
+  violations: readonly Violation[],
+  unknownEans: readonly string[],
+): Answer | undefined {
+  const refuses = unknownEans.length > 0 && as !== 'leave-out';
+  if (violations.length === 0 && refuses && status === 404)
+    return as === 'refuse' ? notFound(call, unknown(unknownEans)) : notFound(call);
+  const reason = 'Request contains invalid value(s)';
+  const named = unknownEans.map((ean) => ({ name: 'ean', reason: `${reason}: '${ean}'.` }));
+  const told = as === 'refuse' ? named : [{ name: 'commissionQueries', reason: `${reason}.` }];
+  const all = [...violations, ...(refuses ? told : [])];
+  return all.length === 0 ? undefined : badRequest(call, all);
+}
+
+/**
+ * Endpoint 14: 200 with `commissions` in the order of the questions; 400 for anything that is wrong with one of them. What
+ * unknown EANs come to is a setting.
+ */
+export function bulkCommission(retailer: Retailer, call: Call, faults: CallFaults): Answer {
   const refused = refusedMedia(call);
   if (refused !== undefined) return refused;
   const queries = queriesOf(call);
@@ -111,17 +157,36 @@ export function bulkCommission({ world, seriesLength, unknownEan }: CommissionSe
   const version = versionOf(call);
   const { day } = dutchWall(call.now);
   const violations: Violation[] = [];
-  const commissions: Json[] = [];
-  for (const question of queries.map((query) => bulkQuestion(query, version))) {
+  const unknownEans: string[] = [];
+  const records: LookupRecord[] = [];
+  for (const query of queries) {
+    const question = bulkQuestion(query, version);
     if ('reason' in question) {
       violations.push(question);
       continue;
     }
-    const entry = entryOf(world, seriesLength, question.ean);
-    if (entry !== undefined) commissions.push(commissionJson(entry, question, day, version));
-    else if (unknownEan === 'refuse')
-      violations.push({ name: 'ean', reason: `Request contains invalid value(s): '${question.ean}'.` });
+    const record = recordOf(retailer, question, day, version);
+    if (record === undefined) unknownEans.push(question.ean);
+    else records.push(record);
   }
-  if (violations.length > 0) return badRequest(call, violations);
-  return json(200, { commissions }, retailerType(version));
+  const refusal = bulkRefusal(retailer, call, violations, unknownEans);
+  if (refusal !== undefined) return refusal;
+  const headers = { 'content-type': retailerType(version) };
+  return { status: 200, headers, body: lookupBody('commission-bulk', records, faults) };
+}
+
+/** The truth of a question; undefined for an EAN that is not known. Refuses (usage) what is no question. */
+export function commissionTruth(
+  retailer: Retailer,
+  asked: { readonly ean: string; readonly condition: string; readonly price: string | null },
+  now: number,
+): CommissionTruth | undefined {
+  const question = questionOf(asked.ean, asked.condition, asked.price, 'price');
+  if ('reason' in question)
+    throw new EtlError('usage', 'bad_control', `${question.name}: ${question.reason}`, {
+      hint: `an EAN with its check digit, one of ${CONDITIONS.join(', ')}, and a price with at most two digits after the point`,
+    });
+  const entry = retailer.entryOf(question.ean);
+  if (entry === undefined) return undefined;
+  return plain(commissionJson(entry, question, dutchWall(now).day, NEWEST_VERSION)) as unknown as CommissionTruth;
 }

@@ -8,10 +8,12 @@ import { asEtlError, EtlError } from '../core/errors.ts';
 import type { ReportName } from '../core/pipeline.ts';
 import { type Answer, json } from './call.ts';
 import type { Change } from './changes.ts';
+import type { CommissionTruth } from './commissions.ts';
 import { isReport, REPORT_NAMES } from './endpoints.ts';
 import type { Fault } from './faults.ts';
 import type { Json } from './json-text.ts';
 import { PIECE_BYTES } from './pieces.ts';
+import type { ProductTruth } from './products.ts';
 import type { PushMessage } from './pushes.ts';
 import type { TruthRow } from './rows.ts';
 import { send } from './send.ts';
@@ -35,6 +37,20 @@ export interface Controls {
    * decimal text, counts and ratios as numbers; fields that are left out of the answer are left out here too.
    */
   truth(report: ReportName, from: Day, to: Day): Iterable<TruthRow>;
+  /**
+   * EANs that the sandbox knew when it began: the first `count` of those of the catalogue (4,000, which it is unless told)
+   * and then of the series. Refuses (usage) more than there are.
+   */
+  eans(count?: number): readonly string[];
+  /**
+   * What the answer about an EAN says now, in the newest version; undefined for an EAN that is not known. `price` is decimal
+   * text. Refuses (usage) what is no question.
+   */
+  truthOfCommission(ean: string, condition: string, price: string | null): CommissionTruth | undefined;
+  /** The whole record of a product now; undefined where the answer is 404. Refuses (usage) what there is not. */
+  truthOfProduct(ean: string, country: string, language: string): ProductTruth | undefined;
+  /** The newest reductions file now, as the service documents it. */
+  reductionsFile(): { readonly name: string; readonly text: string };
   /** Push messages that were sent until now, oldest first. */
   pushes(): readonly PushMessage[];
 }
@@ -90,8 +106,8 @@ function parsed(body: string): object {
   throw usage('the body is no JSON object', 'send an object, or a list of them');
 }
 
-function statsJson({ calls, tokenRequests, statuses, failures }: SandboxStats): Json {
-  return { calls, tokenRequests, statuses, failures };
+function statsJson({ calls, tokenRequests, statuses, overBudget, failures }: SandboxStats): Json {
+  return { calls, tokenRequests, statuses, overBudget, failures };
 }
 
 function pushJson({ subscriptionId, url, headers, body }: PushMessage): Json {
@@ -99,6 +115,7 @@ function pushJson({ subscriptionId, url, headers, body }: PushMessage): Json {
 }
 
 function controlAnswer(sandbox: Controls, action: string, query: URLSearchParams, body: string): Answer {
+  const told = (name: string) => query.get(name) ?? '';
   switch (action) {
     case 'POST faults':
       return each(parsed(body), (fault) => sandbox.addFault(fault));
@@ -118,6 +135,17 @@ function controlAnswer(sandbox: Controls, action: string, query: URLSearchParams
       return json(200, sandbox.pushes().map(pushJson));
     case 'GET truth':
       return truthAnswer(sandbox, query);
+    case 'GET commission-truth':
+      return json(
+        200,
+        sandbox.truthOfCommission(told('ean'), query.get('condition') ?? 'NEW', query.get('price')) ?? null,
+      );
+    case 'GET product-truth':
+      return json(200, sandbox.truthOfProduct(told('ean'), told('country'), told('language')) ?? null);
+    case 'GET eans':
+      return json(200, query.has('count') ? sandbox.eans(Number(told('count'))) : sandbox.eans());
+    case 'GET reductions-file':
+      return json(200, sandbox.reductionsFile());
     default:
       return json(404, { error: `no such action: ${action}` });
   }

@@ -62,6 +62,15 @@ export const ENDPOINTS: readonly Endpoint[] = [
   at('reductions-latest', 'reductions', 'GET', /^(?:\/retailer)?\/reductions\/latest$/),
 ];
 
+/** The calls that ask about EANs. */
+export type LookupName = 'product' | 'commission' | 'commission-bulk';
+
+const LOOKUP_NAMES: readonly string[] = ['product', 'commission', 'commission-bulk'] satisfies readonly LookupName[];
+
+export function isLookup(name: string): name is LookupName {
+  return LOOKUP_NAMES.includes(name);
+}
+
 export const REPORT_NAMES: readonly ReportName[] = ['promotions', 'orders', 'commissions'];
 
 export function isReport(name: string): name is ReportName {

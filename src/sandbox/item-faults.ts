@@ -1,12 +1,16 @@
 /**
- * Faults of single items: they change what is written for an item, never what is true.
+ * Faults of single items of a report, and of single records of a look-up: they change what is written for an item, never what is true.
  *
- * `item` is the position in the answer, from 0 (the default), or `all`. `as` says whether the damaged text stands
+ * `item` is the position in the answer, from 0 (the default), or `all`; a fault that is aimed at an EAN strikes the records
+ * of that EAN unless `item` is told. `as` says whether the damaged text stands
  * `instead` of the item or as an `extra` one before it. Unless told, damage that leaves a loadable item stands instead
  * (and, but for `raw-value` and `lone-surrogate`, the loaded value stays the true one), and damage that makes an item
- * unloadable is an extra one: so a warehouse that sets it aside still equals the truth.
+ * unloadable is an extra one: so a warehouse that sets it aside still equals the truth. An answer that is one record has
+ * no room for an extra one, so all damage stands instead of it.
  */
 import type { ReportName } from '../core/pipeline.ts';
+import { checkDigit } from './catalogue.ts';
+import type { LookupName } from './endpoints.ts';
 
 export interface ItemAim {
   readonly item?: number | 'all';
@@ -42,6 +46,10 @@ export type ItemFault = ItemAim &
     | { readonly kind: 'raw-control'; readonly field?: string }
     /** A field of so many bytes; more than any limit unless told. */
     | { readonly kind: 'huge-item'; readonly bytes?: number }
+    /** The record is not in the answer, although its EAN is known: for bulk commissions. */
+    | { readonly kind: 'left-out' }
+    /** The record of an EAN that was not asked for: for look-ups. */
+    | { readonly kind: 'unasked'; readonly otherEan?: string }
   );
 
 export type ItemFaultKind = ItemFault['kind'];
@@ -57,6 +65,7 @@ const UNLOADABLE: readonly ItemFaultKind[] = [
   'duplicate-key',
   'raw-control',
   'huge-item',
+  'unasked',
 ];
 const LOADABLE: readonly ItemFaultKind[] = [
   'unknown-field',
@@ -66,24 +75,32 @@ const LOADABLE: readonly ItemFaultKind[] = [
   'raw-value',
   'nul-escape',
   'lone-surrogate',
+  'left-out',
 ];
 
 export const ITEM_FAULT_KINDS: ReadonlySet<string> = new Set([...UNLOADABLE, ...LOADABLE]);
 
+const UNASKED_EAN = `899999999999${checkDigit('899999999999')}`;
 const HUGE_BYTES = 5 * 1024 * 1024;
 
 /** The fields that faults damage when they are not told which. */
 interface UsualFields {
   readonly key: string;
-  readonly day: string;
+  /** null: such items have none. */
+  readonly day: string | null;
   readonly text: string;
   readonly amount: string;
 }
 
-const USUAL: Readonly<Record<ReportName, UsualFields>> = {
+const COMMISSION: UsualFields = { key: 'ean', day: null, text: 'condition', amount: 'percentage' };
+
+const USUAL: Readonly<Record<ReportName | LookupName, UsualFields>> = {
   promotions: { key: 'date', day: 'date', text: 'siteName', amount: 'commission' },
   orders: { key: 'orderItemId', day: 'orderDate', text: 'productTitle', amount: 'commission' },
   commissions: { key: 'orderDate', day: 'orderDate', text: 'siteName', amount: 'commissionOriginal' },
+  commission: COMMISSION,
+  'commission-bulk': COMMISSION,
+  product: { key: 'ean', day: null, text: 'title', amount: 'price' },
 };
 
 /** A member of an item's text. Items are flat, and quotes inside their texts are escaped. */
@@ -141,7 +158,11 @@ function damaged(fault: ItemFault, text: string, usual: UsualFields): string {
     case 'missing-field':
       return withoutMember(text, fault.field ?? usual.key);
     case 'other-day':
-      return withValue(text, usual.day, () => `"${fault.day}"`);
+      return usual.day === null ? text : withValue(text, usual.day, () => `"${fault.day}"`);
+    case 'left-out':
+      return '';
+    case 'unasked':
+      return withValue(text, 'ean', () => `"${fault.otherEan ?? UNASKED_EAN}"`);
     case 'duplicate':
       return text;
     case 'conflicting-duplicate':
@@ -163,17 +184,37 @@ function damaged(fault: ItemFault, text: string, usual: UsualFields): string {
   }
 }
 
+/** An item fault of a call; `ean` is the one that it is aimed at. */
+export type AimedItemFault = ItemFault & { readonly ean?: string };
+
+/** An item as a sound answer has it. */
+export interface SoundItem {
+  readonly text: string;
+  /** From 0. */
+  readonly position: number;
+  readonly ean?: string;
+}
+
+function strikes({ item, ean }: AimedItemFault, { position, ean: itemEan }: SoundItem): boolean {
+  if (item === undefined && ean !== undefined) return ean === itemEan;
+  return item === 'all' || (item ?? 0) === position;
+}
+
 /** What stands in the answer for an item under all its faults, in their order; '' for nothing. Text is one-byte text. */
-export function itemUnder(faults: readonly ItemFault[], report: ReportName, text: string, position: number): string {
+export function itemUnder(
+  faults: readonly AimedItemFault[],
+  endpoint: ReportName | LookupName,
+  sound: SoundItem,
+): string {
+  const usual = USUAL[endpoint];
+  const isAlone = endpoint === 'commission' || endpoint === 'product';
   const extras: string[] = [];
-  let item = text;
+  let item = sound.text;
   for (const fault of faults) {
-    const aim = fault.item ?? 0;
-    if (aim !== 'all' && aim !== position) continue;
-    const made = damaged(fault, text, USUAL[report]);
-    const as = fault.as ?? (UNLOADABLE.includes(fault.kind) ? 'extra' : 'instead');
-    if (as === 'extra') extras.push(made);
-    else item = damaged(fault, item, USUAL[report]);
+    if (!strikes(fault, sound)) continue;
+    const as = isAlone ? 'instead' : (fault.as ?? (UNLOADABLE.includes(fault.kind) ? 'extra' : 'instead'));
+    if (as === 'extra') extras.push(damaged(fault, sound.text, usual));
+    else item = damaged(fault, item, usual);
   }
-  return [...extras, item].join(',');
+  return [...extras, item].filter((text) => text !== '').join(',');
 }

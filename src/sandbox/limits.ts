@@ -67,6 +67,7 @@ function budgetOf(endpoint: Exclude<EndpointName, 'token'>): BudgetName {
 
 /** What a call is told about its budget. */
 export interface BudgetState {
+  readonly budget: BudgetName;
   readonly limit: number;
   readonly remaining: number;
   /** End of the window, seconds since the epoch. */
@@ -85,17 +86,17 @@ export class CallLimits {
 
   /** Counts a call against its budget. */
   take(endpoint: Exclude<EndpointName, 'token'>, now: number): BudgetState {
-    const name = budgetOf(endpoint);
-    const { calls: limit, seconds } = this.#budgets[name];
+    const budget = budgetOf(endpoint);
+    const { calls: limit, seconds } = this.#budgets[budget];
     const window = Math.floor(now / 1000 / seconds);
-    const known = this.#used.get(name);
+    const known = this.#used.get(budget);
     const used = known?.window === window ? known : { window, calls: 0 };
     const resetSeconds = (window + 1) * seconds;
     const over = used.calls >= limit;
     if (!over) used.calls++;
-    this.#used.set(name, used);
+    this.#used.set(budget, used);
     const retryAfterSeconds = over ? Math.max(1, Math.ceil(resetSeconds - now / 1000)) : undefined;
-    return { limit, remaining: limit - used.calls, resetSeconds, retryAfterSeconds };
+    return { budget, limit, remaining: limit - used.calls, resetSeconds, retryAfterSeconds };
   }
 }
 

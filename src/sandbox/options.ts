@@ -1,9 +1,9 @@
 /** How a sandbox is set up, and what it is set to where nothing is told. */
 import { type Day, parseDay } from '../core/days.ts';
 import { EtlError } from '../core/errors.ts';
-import type { CommissionSettings } from './commissions.ts';
 import { uuidLike } from './hash.ts';
 import type { SandboxLimits } from './limits.ts';
+import { UNKNOWN_EAN_STATUSES, UNKNOWN_EAN_WAYS, type UnknownEan } from './retailer.ts';
 
 export interface SandboxOptions {
   /** The same seed is the same world. */
@@ -23,8 +23,9 @@ export interface SandboxOptions {
   readonly limits?: SandboxLimits;
   /** Answer as gzip when asked to; true unless told. */
   readonly gzip?: boolean;
-  /** What a bulk commission request with an unknown EAN comes to; `refuse` (400) unless told. */
-  readonly unknownEan?: CommissionSettings['unknownEan'];
+  /** What a bulk commission request with an unknown EAN comes to: `refuse` unless told, with status 400 unless told. */
+  readonly unknownEan?: UnknownEan['as'];
+  readonly unknownEanStatus?: UnknownEan['status'];
   /** EANs that have commissions and reductions beyond the catalogue; 480,000 make a reductions file of 13 MB. */
   readonly seriesLength?: number;
   /** How long a process stays pending. */
@@ -36,11 +37,24 @@ export type SandboxSettings = Required<SandboxOptions>;
 /** What the service says of its tokens for client credentials. */
 const TOKEN_TTL_SECONDS = 299;
 
+/** EANs of the series have nine digits for their number; the file would have gigabytes long before. */
+const LONGEST_SERIES = 10_000_000;
+
+function badOption(message: string): EtlError {
+  return new EtlError('usage', 'bad_sandbox', message);
+}
+
 /** The options with what stands for those that were not told; refuses (usage) what cannot be. */
 export function settingsOf(options: SandboxOptions): SandboxSettings {
-  const { seed, ordersPerDay } = options;
+  const { seed, ordersPerDay, unknownEan, unknownEanStatus, seriesLength } = options;
   if (!(ordersPerDay >= 1 && ordersPerDay <= 1_000_000))
-    throw new EtlError('usage', 'bad_sandbox', `ordersPerDay: ${ordersPerDay} is not from 1 to 1,000,000`);
+    throw badOption(`ordersPerDay: ${ordersPerDay} is not from 1 to 1,000,000`);
+  if (unknownEan !== undefined && !UNKNOWN_EAN_WAYS.includes(unknownEan))
+    throw badOption(`unknownEan: "${unknownEan}" is none of ${UNKNOWN_EAN_WAYS.join(', ')}`);
+  if (unknownEanStatus !== undefined && !UNKNOWN_EAN_STATUSES.includes(unknownEanStatus))
+    throw badOption(`unknownEanStatus: ${unknownEanStatus} is none of ${UNKNOWN_EAN_STATUSES.join(', ')}`);
+  if (seriesLength !== undefined && !(seriesLength >= 0 && seriesLength <= LONGEST_SERIES))
+    throw badOption(`seriesLength: ${seriesLength} is not from 0 to ${LONGEST_SERIES}`);
   return {
     firstDay: parseDay('2020-01-01'),
     port: 0,
@@ -50,6 +64,7 @@ export function settingsOf(options: SandboxOptions): SandboxSettings {
     limits: {},
     gzip: true,
     unknownEan: 'refuse',
+    unknownEanStatus: 400,
     seriesLength: 5000,
     processSeconds: 3,
     ...options,

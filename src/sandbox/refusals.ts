@@ -70,6 +70,8 @@ export function refusalAnswer(call: Call, fault: RefusalFault): Answer | undefin
       if (fault.retryAfter === undefined) return answer;
       return { ...answer, headers: { ...answer.headers, 'retry-after': fault.retryAfter } };
     }
+    case 'revoke-tokens':
+      return unauthorized(call, { title: 'Invalid JWT', detail: 'The token was revoked.' });
     case 'html':
       return html(200, '<!DOCTYPE html><html><body><h1>We are doing maintenance</h1></body></html>');
     case 'garbage':

@@ -15,9 +15,10 @@ const FRAMES: Readonly<Record<'array' | 'trailing-text' | 'second-document' | 't
 };
 
 /** Answers without any items. */
-const BODIES: Readonly<Record<'no-items' | 'null-items' | 'empty', string>> = {
+const BODIES: Readonly<Record<'no-items' | 'null-items' | 'text-items' | 'empty', string>> = {
   'no-items': '{}',
   'null-items': '{"items":null}',
+  'text-items': '{"items":"none"}',
   empty: '',
 };
 
@@ -47,6 +48,6 @@ export function reportAnswer(parts: OrderParts, report: ReportName, call: Call, 
   if (isBodyShape(shape)) return { status: 200, headers, body: BODIES[shape] };
   const frame = shape === undefined ? ITEMS_FRAME : FRAMES[shape];
   const editor =
-    items.length === 0 ? undefined : (text: string, position: number) => itemUnder(items, report, text, position);
+    items.length === 0 ? undefined : (text: string, position: number) => itemUnder(items, report, { text, position });
   return { status: 200, headers, body: reportPieces(parts, report, range, call.now, frame, editor) };
 }

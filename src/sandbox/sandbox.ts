@@ -7,14 +7,19 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { EtlError } from '../core/errors.ts';
+import { PRODUCTS } from './catalogue.ts';
 import { applyChange } from './changes.ts';
+import { commissionTruth } from './commissions.ts';
 import { CONTROL_PATH, type Controls, serveControl } from './control.ts';
 import { type SandboxOptions, settingsOf } from './options.ts';
+import { productTruth } from './products.ts';
+import { reductionsTruth } from './reductions.ts';
 import { reportTruth } from './reports.ts';
 import { serveCall } from './server.ts';
 import { makeParts } from './service.ts';
 
 export type { Change } from './changes.ts';
+export type { CommissionTruth } from './commissions.ts';
 export type { Fault } from './faults.ts';
 export type { SandboxOptions } from './options.ts';
 export type { TruthRow } from './rows.ts';
@@ -72,7 +77,8 @@ function settableClock(now: () => number): { readonly now: () => number; readonl
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const settings = settingsOf(options);
   const clock = settableClock(options.now);
-  const { world, processes, pushes, subscriptions, service } = await makeParts(settings, clock.now);
+  const parts = await makeParts(settings, clock.now);
+  const { world, retailer, pushes, subscriptions, service } = parts;
   const handle: Handle = (request, response) =>
     request.url?.startsWith(CONTROL_PATH)
       ? serveControl(sandbox, request, response)
@@ -88,8 +94,12 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     setNow: clock.set,
     addFault: (fault) => service.faults.add(fault),
     clearFaults: () => service.faults.clear(),
-    change: (change) => applyChange({ world, processes }, change, clock.now()),
+    change: (change) => applyChange(parts, change, clock.now()),
     truth: (report, from, to) => reportTruth(world, report, { from, to }, clock.now()),
+    eans: (count = PRODUCTS) => retailer.eans(count),
+    truthOfCommission: (ean, condition, price) => commissionTruth(retailer, { ean, condition, price }, clock.now()),
+    truthOfProduct: (ean, country, language) => productTruth(world, ean, country, language),
+    reductionsFile: () => reductionsTruth(retailer.exports, clock.now()),
     pushes: () => {
       subscriptions.advance(clock.now(), baseUrl);
       return pushes.messages;

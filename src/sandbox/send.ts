@@ -10,6 +10,8 @@ import { PIECE_BYTES } from './pieces.ts';
 
 /** The fastest level: an answer of 520 MB must not wait for its compression. */
 const GZIP_LEVEL = 1;
+/** Shorter texts are not worth packing. */
+const PACKED_FROM = 2048;
 /** Pieces after which other calls get their turn, also when the reader keeps up. */
 const PIECES_AT_ONCE = 16;
 
@@ -96,16 +98,17 @@ function withBadChecksum(answer: Answer): Buffer {
   return bytes;
 }
 
-function sendWhole(response: ServerResponse, answer: Answer, body: Buffer | undefined, encoding: string | null): void {
+/** A text goes out together with its head, in one system call. */
+function sendWhole(response: ServerResponse, answer: Answer, body: Buffer | string, encoding: string | null): void {
   const headers = {
     ...answer.headers,
     ...(encoding === null ? {} : { 'content-encoding': encoding }),
-    'content-length': String(body?.length ?? 0),
+    'content-length': String(Buffer.byteLength(body)),
   };
   response.writeHead(answer.status, headers).end(body);
 }
 
-/** Sends an answer, as gzip where `gzip` allows it and the body is a stream. Returns when it is sent or nobody reads. */
+/** Sends an answer, as gzip where `gzip` allows it and the body is long. Returns when it is sent or nobody reads. */
 export async function send(
   response: ServerResponse,
   answer: Answer,
@@ -118,8 +121,12 @@ export async function send(
     sendWhole(response, answer, withBadChecksum(answer), 'gzip');
     return;
   }
+  if (gzip && fault === undefined && typeof answer.body === 'string' && answer.body.length >= PACKED_FROM) {
+    sendWhole(response, answer, gzipSync(answer.body, { level: GZIP_LEVEL }), 'gzip');
+    return;
+  }
   const streamed = typeof answer.body === 'object';
   const spoilt = fault?.kind === 'cut' || fault?.kind === 'stall' || fault?.kind === 'truncate';
   if (streamed || spoilt) await stream(response, answer, gzip && streamed, fault);
-  else sendWhole(response, answer, answer.body === undefined ? undefined : Buffer.from(answer.body as string), null);
+  else sendWhole(response, answer, (answer.body as string | undefined) ?? '', null);
 }

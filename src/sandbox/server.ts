@@ -57,7 +57,7 @@ export async function readBody(request: IncomingMessage): Promise<string | undef
   return bytes > BODY_BYTES ? undefined : Buffer.concat(parts).toString('utf8');
 }
 
-const NO_FAULTS: CallFaults = { refusal: undefined, delivery: undefined, shape: undefined, items: [] };
+const NO_FAULTS: CallFaults = { refusal: undefined, delivery: undefined, shape: undefined, items: [], file: [] };
 
 interface Verdict {
   /** undefined: the connection is reset. */
@@ -66,7 +66,9 @@ interface Verdict {
 }
 
 async function handled(service: Service, call: Call, headers: Record<string, string>): Promise<Verdict> {
-  const faults = service.faults.strike(call.endpoint.name);
+  const asksFor = (ean: string) => call.parameters.ean === ean || call.body.includes(`"${ean}"`);
+  const faults = service.faults.strike({ endpoint: call.endpoint.name, asksFor });
+  if (faults.refusal?.kind === 'revoke-tokens') service.tokens.revokeAll();
   const answer =
     faults.refusal === undefined ? await answerOf(service, call, faults) : refusalAnswer(call, faults.refusal);
   return { answer: answer && { ...answer, headers: { ...headers, ...answer.headers } }, faults };
@@ -76,7 +78,7 @@ async function answerOf(service: Service, call: Call, faults: CallFaults): Promi
   const { name } = call.endpoint;
   if (name === 'token') return service.tokens.answer(call);
   if (isReport(name)) return reportAnswer(service.orders, name, call, faults);
-  return (await service.handlers[name]?.(call)) ?? notFound(call);
+  return (await service.handlers[name]?.(call, faults)) ?? notFound(call);
 }
 
 async function verdictOf(service: Service, call: Call): Promise<Verdict> {
@@ -90,6 +92,7 @@ async function verdictOf(service: Service, call: Call): Promise<Verdict> {
   if (refusal !== undefined) return { answer: unauthorized(call, refusal), faults: NO_FAULTS };
   const budget = service.limits.take(name, call.now);
   if (budget.retryAfterSeconds !== undefined) {
+    service.statistics.countOverBudget(budget.budget);
     const answer = tooManyRequests(call, String(budget.retryAfterSeconds));
     return { answer: { ...answer, headers: { ...answer.headers, ...budgetHeaders(budget) } }, faults: NO_FAULTS };
   }

@@ -1,6 +1,7 @@
 /** The one place where the parts of the sandbox are put together. */
 import type { Handler } from './call.ts';
-import { bulkCommission, type CommissionSettings, singleCommission } from './commissions.ts';
+import type { Changeable } from './changes.ts';
+import { bulkCommission, singleCommission } from './commissions.ts';
 import { Faults } from './faults.ts';
 import { rsaKey } from './keys.ts';
 import { CallLimits, TokenBan } from './limits.ts';
@@ -10,31 +11,28 @@ import { Processes } from './processes.ts';
 import { productAnswer } from './products.ts';
 import { PushBox } from './pushes.ts';
 import { latestReductions, reductionsFile } from './reductions.ts';
+import { Retailer } from './retailer.ts';
 import type { Service } from './server.ts';
 import { Statistics } from './statistics.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { TokenService } from './tokens.ts';
-import { makeWorld, type World } from './world.ts';
+import { makeWorld } from './world.ts';
 
-export interface Parts {
-  readonly world: World;
-  readonly processes: Processes;
+export interface Parts extends Changeable {
   readonly pushes: PushBox;
   readonly subscriptions: Subscriptions;
   readonly service: Service;
 }
 
 /** The calls beside token and reports. */
-function makeHandlers(settings: SandboxSettings, world: World, subscriptions: Subscriptions): Service['handlers'] {
-  const { unknownEan, seriesLength } = settings;
-  const commissions: CommissionSettings = { world, seriesLength, unknownEan };
+function makeHandlers(retailer: Retailer, subscriptions: Subscriptions): Service['handlers'] {
   const subscribed: Handler = (call) => subscriptions.answer(call);
   return {
-    product: (call) => productAnswer(world, call),
-    commission: (call) => singleCommission(commissions, call),
-    'commission-bulk': (call) => bulkCommission(commissions, call),
-    reductions: (call) => reductionsFile(world, seriesLength, call),
-    'reductions-latest': latestReductions,
+    product: (call, faults) => productAnswer(retailer.world, call, faults),
+    commission: (call, faults) => singleCommission(retailer, call, faults),
+    'commission-bulk': (call, faults) => bulkCommission(retailer, call, faults),
+    reductions: (call, faults) => reductionsFile(retailer.exports, call, faults),
+    'reductions-latest': (call, faults) => latestReductions(retailer.exports, call, faults),
     'subscription-list': subscribed,
     'subscription-create': subscribed,
     'subscription-get': subscribed,
@@ -52,19 +50,22 @@ export async function makeParts(settings: SandboxSettings, now: () => number): P
   const { seed, clientId, clientSecret, tokenTtlSeconds: ttlSeconds, limits, gzip } = settings;
   const key = await rsaKey();
   const world = makeWorld(seed, settings.ordersPerDay, settings.firstDay);
+  const { unknownEan, unknownEanStatus, seriesLength } = settings;
+  const retailer = new Retailer(world, seriesLength, { as: unknownEan, status: unknownEanStatus });
+  const tokens = new TokenService({ clientId, clientSecret, ttlSeconds, seed, key });
   const processes = new Processes(settings.processSeconds);
   const pushes = new PushBox(key);
   const subscriptions = new Subscriptions(processes, pushes);
   const service: Service = {
     now,
     gzip,
-    tokens: new TokenService({ clientId, clientSecret, ttlSeconds, seed, key }),
+    tokens,
     ban: new TokenBan(limits),
     limits: new CallLimits(limits),
     faults: new Faults(),
     statistics: new Statistics(),
     orders: makeOrderParts(world),
-    handlers: makeHandlers(settings, world, subscriptions),
+    handlers: makeHandlers(retailer, subscriptions),
   };
-  return { world, processes, pushes, subscriptions, service };
+  return { world, retailer, tokens, processes, pushes, subscriptions, service };
 }

@@ -21,8 +21,8 @@ export interface TokenRefusal {
 }
 
 interface Claims {
-  readonly iat: number;
   readonly exp: number;
+  readonly jti: string;
 }
 
 const base64url = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -38,7 +38,10 @@ function isoSeconds(ms: number): string {
 
 export class TokenService {
   readonly #settings: TokenSettings;
-  #issued = 0;
+  readonly #issued: string[] = [];
+  readonly #revoked = new Set<string>();
+  /** The token of the last call and what it says: checking a signature takes longer than many an answer. */
+  #last: { readonly authorization: string; readonly claims: Claims } | undefined;
 
   constructor(settings: TokenSettings) {
     this.#settings = settings;
@@ -73,15 +76,35 @@ export class TokenService {
   #issue(now: number): string {
     const { clientId, ttlSeconds, seed, key } = this.#settings;
     const iat = Math.floor(now / 1000);
-    const jti = uuidLike(seed, ++this.#issued);
+    const jti = uuidLike(seed, this.#issued.length + 1);
+    this.#issued.push(jti);
     const claims = { iss: 'sandbox', sub: clientId, scope: 'partner', iat, exp: iat + ttlSeconds, jti };
     const signed = `${base64url({ alg: 'RS256', typ: 'JWT' })}.${base64url(claims)}`;
     return `${signed}.${sign('RSA-SHA256', Buffer.from(signed), key.privateKey).toString('base64url')}`;
   }
 
+  /** No token that was issued until now is accepted any more. */
+  revokeAll(): void {
+    for (const jti of this.#issued) this.#revoked.add(jti);
+  }
+
   /** Why a call with this Authorization header is refused; undefined when it may pass. */
   refusalOf(authorization: string | undefined, now: number): TokenRefusal | undefined {
     if (authorization === undefined) return { title: 'Missing JWT', detail: 'No bearer token in the request.' };
+    const claims = this.#claimsOf(authorization);
+    if ('title' in claims) return claims;
+    const { exp, jti } = claims;
+    if (this.#revoked.has(jti)) return { title: 'Invalid JWT', detail: 'The token was revoked.' };
+    const lateMs = now - exp * 1000;
+    if (lateMs <= CLOCK_SKEW_MS) return undefined;
+    const times = `JWT expired at ${isoSeconds(exp * 1000)}. Current time: ${isoSeconds(now)}`;
+    const detail = `${times}, a difference of ${lateMs} milliseconds.  Allowed clock skew: ${CLOCK_SKEW_MS} milliseconds.`;
+    return { title: 'Expired JWT', detail };
+  }
+
+  /** What a token says that was signed here, or why it counts for nothing. */
+  #claimsOf(authorization: string): Claims | TokenRefusal {
+    if (this.#last?.authorization === authorization) return this.#last.claims;
     const bearer = /^Bearer ([\w-]+)\.([\w-]+)\.([\w-]+)$/.exec(authorization);
     if (!bearer) return { title: 'Malformed JWT', detail: 'The Authorization header holds no JWT.' };
     const [, header, payload, signature] = bearer;
@@ -93,11 +116,8 @@ export class TokenService {
     if (!canonical || !verify('RSA-SHA256', signed, publicKey, decoded))
       return { title: 'Invalid JWT', detail: 'JWT signature does not match locally computed signature.' };
     // Signed by this key, so written by #issue.
-    const { exp } = JSON.parse(Buffer.from(payload!, 'base64url').toString()) as Claims;
-    const lateMs = now - exp * 1000;
-    if (lateMs <= CLOCK_SKEW_MS) return undefined;
-    const times = `JWT expired at ${isoSeconds(exp * 1000)}. Current time: ${isoSeconds(now)}`;
-    const detail = `${times}, a difference of ${lateMs} milliseconds.  Allowed clock skew: ${CLOCK_SKEW_MS} milliseconds.`;
-    return { title: 'Expired JWT', detail };
+    const claims = JSON.parse(Buffer.from(payload!, 'base64url').toString()) as Claims;
+    this.#last = { authorization, claims };
+    return claims;
   }
 }

@@ -1,6 +1,7 @@
 /** Everything that the sandbox's answers are made from. The same seed and the same edits are the same world. */
 import { type Day, dayNumber } from '../core/days.ts';
 import { type Catalogue, catalogueOf } from './catalogue.ts';
+import { EanEdits } from './ean-edits.ts';
 import { Edits } from './edits.ts';
 import { makePlacements, type Placement } from './placements.ts';
 
@@ -13,6 +14,7 @@ export interface World {
   readonly catalogue: Catalogue;
   readonly placements: readonly Placement[];
   readonly edits: Edits;
+  readonly eans: EanEdits;
 }
 
 export function makeWorld(seed: number, ordersPerDay: number, firstDay: Day): World {
@@ -23,5 +25,6 @@ export function makeWorld(seed: number, ordersPerDay: number, firstDay: Day): Wo
     catalogue: catalogueOf(seed | 0),
     placements: makePlacements(seed | 0),
     edits: new Edits(),
+    eans: new EanEdits(),
   };
 }

@@ -4,7 +4,7 @@
  */
 import { type Day, mergeDays } from '../core/days.ts';
 import { EtlError } from '../core/errors.ts';
-import { type Pipeline, storedColumns } from '../core/pipeline.ts';
+import { isNamed, type Pipeline, storedColumns } from '../core/pipeline.ts';
 import type { ControlSums } from '../core/records.ts';
 import { differingSums, sumExpressions, sumsOf } from '../engine/control-sums.ts';
 import { quoteName, quoteText } from '../engine/duckdb.ts';
@@ -17,14 +17,15 @@ export interface PipelineLoad {
   readonly days: readonly Day[];
 }
 
-/** The slices by pipeline, oldest day first. */
+/** The slices by pipeline, oldest day first; parts come behind the pipelines that they are part of. */
 export function loadsOf(slices: readonly LoadSlice[]): PipelineLoad[] {
   const names = [...new Set(slices.map((slice) => slice.pipeline.name))];
-  return names.map((name) => {
+  const loads = names.map((name): PipelineLoad => {
     const own = slices.filter((slice) => slice.pipeline.name === name);
     own.sort((a, b) => (a.content.day < b.content.day ? -1 : 1));
     return { pipeline: own[0]!.pipeline, slices: own, days: own.map((slice) => slice.content.day) };
   });
+  return [...loads.filter(({ pipeline }) => isNamed(pipeline)), ...loads.filter(({ pipeline }) => !isNamed(pipeline))];
 }
 
 /** The pipeline's table with its schema. */
@@ -139,7 +140,24 @@ export function duplicateError(pipeline: Pipeline, { key, day, days }: Duplicate
   });
 }
 
-/** SQL for a row's key as it is told to people: `order_id 12, order_item_id 3`. */
+/** SQL for a row's key as it is told to people: `order_id 12, order_item_id 3`; `null` for a part of it that is not there. */
 export function keyText(key: readonly string[]): string {
-  return key.map((column) => `${quoteText(`${column} `)} || ${quoteName(column)}`).join(` || ', ' || `);
+  const texts = key.map(
+    (column) => `${quoteText(`${column} `)} || coalesce(CAST(${quoteName(column)} AS VARCHAR), 'null')`,
+  );
+  return texts.join(` || ', ' || `);
+}
+
+/**
+ * A condition that is true where two relations have the same values in these columns, nulls being equal. Columns that are never
+ * null are compared by `=`, because Postgres finds rows by nothing else.
+ */
+export function sameIn(pipeline: Pipeline, columns: readonly string[], one: string, other: string): string {
+  const required = new Set(pipeline.columns.filter((c) => c.required).map((c) => c.column));
+  return columns
+    .map((column) => {
+      const name = quoteName(column);
+      return `${one}.${name} ${required.has(column) ? '=' : 'IS NOT DISTINCT FROM'} ${other}.${name}`;
+    })
+    .join(' AND ');
 }

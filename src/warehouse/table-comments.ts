@@ -2,7 +2,7 @@
  * Comments on fact tables and their columns: the pipelines' own words, kept up to date whenever tables are migrated.
  * `COMMENT ON` is spelled alike in both engines. The bookkeeping's comments stand in its migration.
  */
-import { LOADED_COLUMN, type Pipeline, storedColumns } from '../core/pipeline.ts';
+import { LOADED_COLUMN, OBSERVED_TO, type Pipeline, storedColumns } from '../core/pipeline.ts';
 import { quoteName, quoteText } from '../engine/duckdb.ts';
 
 /** The comment that a table (`column` null) or a column has. */
@@ -14,11 +14,13 @@ export interface TableComment {
 
 /** What the declarations say of a pipeline's table, in the order of its columns. */
 function declaredComments(pipeline: Pipeline): TableComment[] {
-  const { table } = pipeline;
+  const { table, versions } = pipeline;
+  const observedTo = { table, column: OBSERVED_TO, comment: 'when the next version was first seen; null: holds now' };
   return [
     { table, column: null, comment: pipeline.about },
     ...storedColumns(pipeline).map(({ column, about }) => ({ table, column, comment: about })),
     { table, column: LOADED_COLUMN, comment: 'when the row was loaded into this warehouse' },
+    ...(versions ? [observedTo] : []),
   ];
 }
 

@@ -54,7 +54,7 @@ describe('before the first run', () => {
     expect(lines(out)).toEqual(
       expect.arrayContaining([expect.stringMatching(/^orders \| never loaded \| /), 'No run yet: partner-etl run']),
     );
-    expect(out).toContain(`orders       ${from} ······ ${to}`);
+    expect(out).toContain(`orders           ${from} ······ ${to}`);
   });
 
   it('plan shows what run will do', async () => {
@@ -189,7 +189,7 @@ describe('looking at it', () => {
         new RegExp(`^promotions \\| ${to} \\| 0 d \\| [\\d,]+ \\| 6 \\| 0 \\| 0 \\| 0 \\| 0 \\| 0$`),
       ),
     );
-    expect(out).toContain(`promotions   ${from} ██████ ${to}`);
+    expect(out).toContain(`promotions       ${from} ██████ ${to}`);
     expect(told).toContain('duckdb: holds everything that the lake holds');
     expect(told.filter((line) => /^r\w{18} \| run \| 2026-03-20T/.test(line)).length).toBeGreaterThan(2);
     expect(await document('status')).toMatchObject({

@@ -116,6 +116,35 @@ describe('doctor', () => {
     expect(stdout.lines.at(-1)).toBe('1 broken.');
   });
 
+  test('an area with a pair of its own is told apart, and holds the others back in nothing', async () => {
+    const { env, sandbox } = await sandboxEnvironment();
+    const local = 'service:\n  retailer:\n    credentials: shop\n';
+    const { report } = await diagnose(env, ['--online'], local);
+    const { detail } = report.checks.find(({ check }) => check === 'credentials')!;
+    expect(detail).toMatch(
+      /^reports, catalog: client .*; retailer: PARTNER_SHOP_CLIENT_ID, PARTNER_SHOP_CLIENT_SECRET/,
+    );
+    expect(stateOf(report, 'credentials')).toBe('broken');
+    expect(stateOf(report, 'online')).toBe('ok');
+    const shop = { PARTNER_SHOP_CLIENT_ID: 'shop', PARTNER_SHOP_CLIENT_SECRET: 'wrong-wrong' };
+    const second = await diagnose({ ...env, ...shop }, ['--online'], local);
+    const online = second.report.checks.find(({ check }) => check === 'online');
+    expect(online?.state).toBe('broken');
+    expect(online?.detail).toMatch(/^client .*: a token was granted.*; client shop at .*refused the credentials/);
+    expect(sandbox.stats.tokenRequests).toBe(3);
+  });
+
+  test('an EAN file that is not there is broken', async () => {
+    const { report } = await diagnose({}, [], 'eans:\n  file: nowhere.csv\n');
+    const eans = report.checks.find(({ check }) => check === 'eans');
+    expect(eans).toMatchObject({
+      state: 'broken',
+      detail: expect.stringMatching(/nowhere\.csv cannot be read \(ENOENT\)$/),
+    });
+    const neither = await diagnose({}, [], 'eans:\n  query: null\n');
+    expect(stateOf(neither.report, 'eans')).toBe('warning');
+  });
+
   test('a home directory that cannot be made is broken', async () => {
     // A file where a folder is wanted: refused for every user, root included.
     const root = await place();

@@ -6,7 +6,20 @@ import { fakeContext, run } from './surroundings.ts';
 
 /** Every command that is promised, as `partner-etl --help` names it. */
 const PROMISED = [
-  ...['run', 'backfill', 'plan', 'status', 'explain', 'rejects', 'release', 'replay', 'rebuild', 'verify', 'sql'],
+  ...[
+    'run',
+    'backfill',
+    'plan',
+    'status',
+    'explain',
+    'rejects',
+    'release',
+    'replay',
+    'rebuild',
+    'verify',
+    'lookup',
+    'sql',
+  ],
   ...['init', 'doctor', 'sandbox', 'demo'],
 ];
 

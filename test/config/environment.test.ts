@@ -13,7 +13,7 @@ const COMPLETE = {
 
 describe('credentials and addresses', () => {
   test('a complete environment gives everything that calls need, versions filled in', async () => {
-    const partner = requirePartner(await load(undefined, COMPLETE));
+    const partner = requirePartner(await load(undefined, COMPLETE), 'reports');
     expect(partner).toMatchObject({
       baseUrl: 'https://api.example.com',
       authUrl: 'https://login.example.com',
@@ -32,7 +32,7 @@ describe('credentials and addresses', () => {
   test('the environment wins over the file', async () => {
     const local = 'service:\n  baseUrl: https://file.example.com\n  authUrl: https://file-auth.example.com/\n';
     const { PARTNER_AUTH_URL: _, ...rest } = COMPLETE;
-    expect(requirePartner(await load(local, rest))).toMatchObject({
+    expect(requirePartner(await load(local, rest), 'reports')).toMatchObject({
       baseUrl: 'https://api.example.com',
       authUrl: 'https://file-auth.example.com',
     });
@@ -40,13 +40,13 @@ describe('credentials and addresses', () => {
 
   test('without credentials settings load, and only a command that calls names what is missing', async () => {
     const config = await load(undefined, { PARTNER_BASE_URL: 'https://api.example.com', PARTNER_CLIENT_ID: ' ' });
-    expect(config.partner).toBeNull();
-    expect(config.partnerMissing).toEqual([
+    expect(config.partners).toEqual({ reports: null, catalog: null, retailer: null });
+    expect(config.partnerMissing.retailer).toEqual([
       'PARTNER_AUTH_URL',
       'PARTNER_CLIENT_ID',
       'PARTNER_CLIENT_SECRET (or PARTNER_CLIENT_SECRET_FILE)',
     ]);
-    expect(() => requirePartner(config)).toThrow(
+    expect(() => requirePartner(config, 'catalog')).toThrow(
       expect.objectContaining({
         kind: 'usage',
         code: 'no_credentials',
@@ -58,14 +58,47 @@ describe('credentials and addresses', () => {
   test('a named pair is read from its own variables', async () => {
     const local = 'service:\n  reports:\n    credentials: my-shop\n';
     const named = { PARTNER_MY_SHOP_CLIENT_ID: 'shop', PARTNER_MY_SHOP_CLIENT_SECRET: 'shop-secret' };
-    expect(requirePartner(await load(local, { ...COMPLETE, ...named })).credentials).toEqual({
-      clientId: 'shop',
-      clientSecret: 'shop-secret',
+    const config = await load(local, { ...COMPLETE, ...named });
+    const shop = { clientId: 'shop', clientSecret: 'shop-secret' };
+    expect(requirePartner(config, 'reports').credentials).toEqual(shop);
+    expect(requirePartner(config, 'retailer').credentials).toEqual({ clientId: 'me', clientSecret: 's3cret-s3cret' });
+  });
+
+  test('an area whose pair is not set holds no other area back', async () => {
+    const config = await load('service:\n  catalog:\n    credentials: my-shop\n', COMPLETE);
+    expect(config.partnerMissing).toEqual({
+      reports: [],
+      catalog: ['PARTNER_MY_SHOP_CLIENT_ID', 'PARTNER_MY_SHOP_CLIENT_SECRET (or PARTNER_MY_SHOP_CLIENT_SECRET_FILE)'],
+      retailer: [],
     });
-    expect((await load(local, COMPLETE)).partnerMissing).toEqual([
-      'PARTNER_MY_SHOP_CLIENT_ID',
-      'PARTNER_MY_SHOP_CLIENT_SECRET (or PARTNER_MY_SHOP_CLIENT_SECRET_FILE)',
-    ]);
+    expect(config.partners.catalog).toBeNull();
+    expect(requirePartner(config, 'reports')).toEqual(requirePartner(config, 'retailer'));
+  });
+
+  test('what is wrong with a pair that several areas share is told once', async () => {
+    const error = await refusal(undefined, { ...COMPLETE, PARTNER_CLIENT_ID: 'a:b' });
+    expect(error.message.split('PARTNER_CLIENT_ID')).toHaveLength(2);
+  });
+
+  test('versions are filled in for every area', async () => {
+    const local = 'service:\n  catalog: { version: v9 }\n  retailer: { version: v5 }\n';
+    const { catalog, retailer } = requirePartner(await load(local, COMPLETE), 'retailer');
+    expect(catalog.product).toEqual({
+      path: '/marketing/catalog/v9/products/{ean}',
+      accept: 'application/json',
+      countryParameter: 'country-code',
+      budget: expect.objectContaining({ calls: 10, perSeconds: 1, concurrency: 4 }),
+    });
+    expect(retailer).toMatchObject({
+      commission: {
+        budget: { calls: 28, perSeconds: 1, concurrency: 16 },
+        single: { path: '/retailer/commission/{ean}', accept: 'application/vnd.retailer.v5+json' },
+        bulk: { contentType: 'application/vnd.retailer.v5+json', priceField: 'unitPrice', eansPerRequest: 100 },
+      },
+      reductions: { accept: 'application/vnd.retailer.v5+csv', budget: { calls: 8, perSeconds: 3600 } },
+      reductionsName: { path: '/retailer/reductions/latest', accept: 'application/vnd.retailer.v5+csv' },
+    });
+    expect(JSON.stringify({ catalog, retailer })).not.toContain('{version}');
   });
 
   test.each<[string, boolean]>([
@@ -112,7 +145,7 @@ describe('secret files', () => {
     ['without the Windows newline at its end', 'a b c\r\n'],
   ])('the secret is read %s', async (_, content) => {
     const config = await withFile(content, 0o600);
-    expect(requirePartner(config).credentials.clientSecret).toBe('a b c');
+    expect(requirePartner(config, 'reports').credentials.clientSecret).toBe('a b c');
     expect(config.warnings).toEqual([]);
   });
 
@@ -190,8 +223,11 @@ describe('the rest of the environment', () => {
 
   test('what must never be shown is known: secret, password, and the pair as it is sent', async () => {
     const env = { ...COMPLETE, PARTNER_ETL_POSTGRES_URL: 'postgres://etl:p%40ss-word@db/shop' };
-    const secrets = secretsOf(await load(undefined, env), env);
+    const local = 'service:\n  retailer:\n    credentials: shop\n';
+    const shop = { PARTNER_SHOP_CLIENT_ID: 'two', PARTNER_SHOP_CLIENT_SECRET: 'shop-secret' };
+    const secrets = secretsOf(await load(local, { ...env, ...shop }), env);
     const basic = Buffer.from('me:s3cret-s3cret').toString('base64');
     expect(secrets).toEqual(expect.arrayContaining(['s3cret-s3cret', basic, 'p%40ss-word', 'p@ss-word']));
+    expect(secrets).toEqual(expect.arrayContaining(['shop-secret', Buffer.from('two:shop-secret').toString('base64')]));
   });
 });

@@ -1,18 +1,61 @@
 import { describe, expect, test } from 'vitest';
+import { pipelines } from '../../pipelines/index.ts';
+import { loadConfig, timingOf } from '../../src/config.ts';
 import { LIMITS } from '../../src/core/limits.ts';
-import { load, refusal } from './place.ts';
+import { isNamed } from '../../src/core/pipeline.ts';
+import { load, place, refusal } from './place.ts';
+
+const CREDENTIALS = {
+  PARTNER_AUTH_URL: 'https://login.example.com',
+  PARTNER_CLIENT_ID: 'me',
+  PARTNER_CLIENT_SECRET: 's3cret-s3cret',
+};
+
+const market = (country: string, language: string) =>
+  `pipelines:\n  products:\n    markets:\n      - { country: ${country}, language: ${language} }\n`;
 
 describe('settings files', () => {
   test('the shipped file alone is a complete set of settings', async () => {
     const config = await load();
     expect(config.timeZone).toBe('Europe/Amsterdam');
-    expect(config.pipelines.orders).toEqual({
+    expect(config.reports.orders).toEqual({
       enabled: true,
       schedule: '30 5 * * *',
       startDay: null,
       lookbackDays: 45,
       windowDays: 7,
       lagDays: 1,
+    });
+    expect(Object.keys(config.reports)).toEqual(['promotions', 'orders', 'commissions']);
+    expect(config.eans).toEqual({ file: null, query: expect.stringContaining('ORDER BY SUM(value) DESC') });
+    expect(config.products).toEqual({
+      enabled: true,
+      schedule: '30 5 * * *',
+      callsPerNight: 5000,
+      freshHours: 20,
+      refreshDays: 14,
+      markets: [{ country: 'NL', language: 'nl' }],
+      include: { specifications: true, image: true, offer: true, rating: true },
+    });
+    expect(config.commissionRates).toEqual({
+      enabled: true,
+      schedule: '30 5 * * *',
+      callsPerNight: 10_000,
+      freshHours: 20,
+      condition: 'NEW',
+    });
+    expect(config.reductions).toEqual({
+      enabled: true,
+      schedule: '30 5 * * *',
+      recheckMinutes: 30,
+      delimiter: ',',
+      columns: {
+        ean: 'EAN',
+        maximumPrice: 'MaximumPrice',
+        costReduction: 'CostReduction',
+        startDate: 'StartDate',
+        endDate: 'EndDate',
+      },
     });
     expect(config.targets).toEqual({ duckdb: true, postgresUrl: null });
     expect(config.guards).toEqual({ shrink: { minRows: 20, keepRatio: 0.5 } });
@@ -24,23 +67,52 @@ describe('settings files', () => {
     const config = await load(
       "pipelines:\n  orders:\n    lookbackDays: 90\n    startDay: 2024-02-29\nservice:\n  timeZone: 'UTC'\n",
     );
-    expect(config.pipelines.orders).toMatchObject({ lookbackDays: 90, startDay: '2024-02-29', windowDays: 7 });
-    expect(config.pipelines.promotions?.lookbackDays).toBe(45);
+    expect(config.reports.orders).toMatchObject({ lookbackDays: 90, startDay: '2024-02-29', windowDays: 7 });
+    expect(config.reports.promotions?.lookbackDays).toBe(45);
     expect(config.timeZone).toBe('UTC');
     expect(config.files).toEqual(['config/default.yaml', 'config/local.yaml']);
   });
+
+  test('every pipeline that people name has its timing, and a part has none', async () => {
+    const config = await load('pipelines:\n  reductions:\n    enabled: false\n');
+    const timed = pipelines.filter(({ name }) => timingOf(config, name) !== null);
+    expect(timed).toEqual(pipelines.filter(isNamed));
+    expect(timingOf(config, 'reductions')).toMatchObject({ enabled: false, schedule: '30 5 * * *' });
+  });
+
+  test('the EAN file starts at the working directory, and the query can be switched off', async () => {
+    const root = await place('eans:\n  file: lists/eans.csv\n  query: null\n');
+    const { eans } = await loadConfig({ env: {}, cwd: '/srv/etl', packageRoot: root });
+    expect(eans).toEqual({ file: '/srv/etl/lists/eans.csv', query: null });
+  });
+
+  test('a list is replaced whole', async () => {
+    const { products } = await load('pipelines:\n  products:\n    markets: [{ country: BE, language: fr-BE }]\n');
+    expect(products.markets).toEqual([{ country: 'BE', language: 'fr-BE' }]);
+  });
+
+  test.each(['http://127.0.0.1:8080', 'http://localhost:8080', 'http://[::1]:8080'])(
+    'a sandbox at %s may be driven harder than the service',
+    async (address) => {
+      const local = 'service:\n  retailer:\n    commission:\n      budget: { calls: 2000 }\n';
+      const config = await load(local, { ...CREDENTIALS, PARTNER_BASE_URL: address });
+      expect(config.partners.retailer?.retailer.commission.budget.calls).toBe(2000);
+      const error = await refusal(local, { ...CREDENTIALS, PARTNER_BASE_URL: 'https://api.example.com' });
+      expect(error.message).toContain('at most 28 calls a second');
+    },
+  );
 
   test.each([
     ['an empty file', ''],
     ['only comments', '# nothing\n'],
     ['sections whose keys are all commented out', 'pipelines:\n  orders:\n    # lookbackDays: 3\nguards:\n'],
   ])('%s changes nothing', async (_, local) => {
-    expect((await load(local)).pipelines).toEqual((await load()).pipelines);
+    expect((await load(local)).reports).toEqual((await load()).reports);
   });
 
   test('the settings cannot be changed, at no depth', async () => {
     const config = await load();
-    const orders = config.pipelines.orders as { lookbackDays: number };
+    const orders = config.reports.orders as { lookbackDays: number };
     expect(() => {
       orders.lookbackDays = 1;
     }).toThrow(TypeError);
@@ -97,6 +169,25 @@ describe('what is refused', () => {
       'service:\n  retailer:\n    commission:\n      budget: { calls: 29 }\n',
       ['at most 28 calls a second'],
     ],
+    [
+      'as many calls in a shorter time',
+      'service:\n  retailer:\n    reductionsName:\n      budget: { perSeconds: 2000 }\n',
+      ['local.yaml:4: service.retailer.reductionsName.budget', '10 calls in 3600 seconds'],
+    ],
+    ['a country that is none', market('NLD', 'nl'), ['markets.0.country = "NLD"', 'two capital letters']],
+    ['a language that is none', market('NL', 'dutch'), ['markets.0.language = "dutch"', 'such as nl or nl-BE']],
+    ['no market', 'pipelines:\n  products:\n    markets: []\n', ['a list of one country and language or more']],
+    [
+      'a market twice',
+      `${market('NL', 'nl')}      - { country: NL, language: nl }\n`,
+      ['local.yaml:3', 'each only once'],
+    ],
+    ['an unknown condition', 'pipelines:\n  commission-rates:\n    condition: OLD\n', ['"OLD"', 'one of NEW, AS_NEW']],
+    ['a delimiter of two', "pipelines:\n  reductions:\n    delimiter: ';;'\n", ['";;"', 'one character']],
+    ['a column twice', 'pipelines:\n  reductions:\n    columns: { ean: EndDate }\n', ['five different names']],
+    ['an EAN file without a name', "eans:\n  file: ' '\n", ['eans.file', 'the path of a CSV file']],
+    ['a query without words', "eans:\n  query: ' '\n", ['eans.query', 'a SQL query']],
+    ['settings for a part', 'pipelines:\n  reductions-files: {}\n', ['pipelines.reductions-files: unknown key']],
     [
       'a path without its placeholder',
       'service:\n  catalog:\n    product:\n      path: /marketing/catalog/products\n',

@@ -1,13 +1,22 @@
 import { describe, expect, it } from 'vitest';
 import { pipelines } from '../../pipelines/index.ts';
 import { snakeCase } from '../../src/core/columns.ts';
-import { column, type DerivedColumn, declarePipeline, type Pipeline, storedColumns } from '../../src/core/pipeline.ts';
+import {
+  column,
+  type DerivedColumn,
+  declarePipeline,
+  isNamed,
+  type Pipeline,
+  partsOf,
+  storedColumns,
+} from '../../src/core/pipeline.ts';
 
 const sound: Pipeline = {
   name: 'visits',
   version: 1,
   about: 'Visits by day.',
-  report: 'orders',
+  source: { kind: 'report', report: 'orders' },
+  versions: null,
   table: 'fact_visit',
   columns: [
     column(1, 'visitDate', 'day', 'the day', { required: true }),
@@ -20,6 +29,8 @@ const sound: Pipeline = {
   sort: ['visit_id'],
   settledWhen: 'true',
 };
+
+const versions = { of: ['visit_id'], within: null, aside: [], presentWhen: 'true', refusedWhen: null };
 
 const derived = (fields: Partial<DerivedColumn>): DerivedColumn => ({
   id: 4,
@@ -58,6 +69,7 @@ describe('a declaration', () => {
     ['an order by what is no column', { sort: ['place'] }, 'place'],
     ['a day that may be missing', { day: 'visits', key: null }, 'visits must be required'],
     ['a key that may be missing', { key: ['visits'] }, 'visits must be required'],
+    ['versions that begin at no time', { versions }, 'observed_from must be required'],
   ])('with %s is refused', (_, fields, part) => {
     expect(() => declarePipeline({ ...sound, ...fields })).toThrow(
       expect.objectContaining({ kind: 'bug', message: expect.stringContaining(part) }),
@@ -83,13 +95,22 @@ describe('columns', () => {
 });
 
 describe('the declared pipelines', () => {
-  it('have names, reports and tables of their own', () => {
-    for (const of of ['name', 'report', 'table'] as const)
+  it('have names, sources and tables of their own', () => {
+    for (const of of ['name', 'table'] as const)
       expect(new Set(pipelines.map((p) => p[of])).size).toBe(pipelines.length);
+    expect(new Set(pipelines.map((p) => JSON.stringify(p.source))).size).toBe(pipelines.length);
+  });
+
+  it('a part stands behind its whole', () => {
+    const places = new Map(pipelines.map((p, i) => [p.name, i]));
+    for (const part of pipelines.filter((p) => !isNamed(p))) {
+      const whole = pipelines.find((p) => partsOf(pipelines, p).includes(part));
+      expect(places.get(whole?.name ?? '')).toBeLessThan(places.get(part.name)!);
+    }
   });
 
   it.each(pipelines.map((p) => [p.name, p] as const))('%s explains every column', (_, pipeline) => {
     expect(storedColumns(pipeline).filter((c) => c.about === '')).toEqual([]);
-    expect(pipeline.table).toMatch(/^fact_[a-z_]+$/);
+    expect(pipeline.table).toMatch(/^[a-z]+_[a-z_]+$/);
   });
 });

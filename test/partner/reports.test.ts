@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { pipelines } from '../../pipelines/index.ts';
 import { parseDay } from '../../src/core/days.ts';
+import { reportOf } from '../../src/core/pipeline.ts';
 import { reportCall } from '../../src/partner/reports.ts';
 import { asText, Scene } from './scene.ts';
 
@@ -12,13 +13,18 @@ afterEach(() => scene.close());
 
 describe('a report', () => {
   const range = { from: parseDay('2026-02-01'), to: parseDay('2026-02-28') };
-  test.each(pipelines)('$name is asked for by its inclusive range, as gzip', async (pipeline) => {
+  const reports = pipelines.filter(({ source }) => source.kind === 'report');
+  test.each(reports)('$name is asked for by its inclusive range, as gzip', async (pipeline) => {
     const settings = scene.settings();
-    const report = { ...settings.reports[pipeline.report], startParameter: 'from', accept: 'application/vnd.x+json' };
-    const reports = { ...settings.reports, [pipeline.report]: report };
+    const report = {
+      ...settings.reports[reportOf(pipeline)],
+      startParameter: 'from',
+      accept: 'application/vnd.x+json',
+    };
+    const reports = { ...settings.reports, [reportOf(pipeline)]: report };
     const stop = new AbortController();
     const call = reportCall({ ...settings, reports }, pipeline, range, asText, stop.signal);
-    expect(call.endpoint).toBe(`report-${pipeline.report}`);
+    expect(call.endpoint).toBe(`report-${reportOf(pipeline)}`);
     expect(call.budget).toBe(report.budget);
     expect(call.signal).toBe(stop.signal);
 

@@ -17,6 +17,8 @@ import { ScriptedService } from './scripted-service.ts';
 export const SECRET = 's3cr3t/Wq+9kZ=pT';
 const CLIENT_ID = 'client-4711';
 
+const WIDE = { calls: 1000, perSeconds: 1, concurrency: 8 };
+
 /** Sleeps up to this pass by themselves; guards are longer. */
 const PASSING_MS = 7_200_000;
 const GUARD_MS = 100_000_000;
@@ -78,13 +80,45 @@ export class Scene {
       accept: 'application/json',
       startParameter: 'startDate',
       endParameter: 'endDate',
-      budget: { calls: 1000, perSeconds: 1, concurrency: 8 },
+      budget: WIDE,
     });
     return {
       baseUrl: overrides.baseUrl ?? `${this.service.origin}/api`,
       authUrl: `${this.service.origin}/auth`,
       credentials: { clientId: CLIENT_ID, clientSecret: SECRET, ...overrides.credentials },
       reports: { promotions: report('promotion'), orders: report('order'), commissions: report('commission') },
+      catalog: {
+        product: {
+          path: '/catalog/v1/products/{ean}',
+          accept: 'application/json',
+          countryParameter: 'country-code',
+          budget: WIDE,
+        },
+      },
+      retailer: {
+        commission: {
+          budget: WIDE,
+          single: {
+            path: '/retailer/commission/{ean}',
+            accept: 'application/vnd.retailer.v4+json',
+            conditionParameter: 'condition',
+            priceParameter: 'unit-price',
+          },
+          bulk: {
+            path: '/retailer/commission',
+            accept: 'application/vnd.retailer.v4+json',
+            contentType: 'application/vnd.retailer.v4+json; charset=utf-8',
+            priceField: 'unitPrice',
+            eansPerRequest: 3,
+          },
+        },
+        reductions: { path: '/retailer/reductions', accept: 'application/vnd.retailer.v4+csv', budget: WIDE },
+        reductionsName: {
+          path: '/retailer/reductions/latest',
+          accept: 'application/vnd.retailer.v4+csv',
+          budget: WIDE,
+        },
+      },
       timeouts: {
         connectMs: GUARD_MS,
         headersMs: GUARD_MS,

@@ -3,6 +3,7 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { RunContext, Step } from '../../src/run/context.ts';
+import { chosenPipelines } from '../../src/run/night.ts';
 import { nightPlans } from '../../src/run/plans.ts';
 import { statusOf } from '../../src/run/status.ts';
 import { openWorld, type World } from '../support/nights.ts';
@@ -39,7 +40,7 @@ it('a second run at the same time is refused and told who is at work; looking on
     if (name !== 'publishing') return;
     refusals.push(await world.night({ names: ['orders'] }).catch((thrown: unknown) => thrown));
     const status = await world.within(statusOf);
-    const plans = await world.within((context) => nightPlans(context, context.pipelines));
+    const plans = await world.within((context) => nightPlans(context, chosenPipelines(context, [])));
     seen.push(
       status.runs.map(({ result }) => result),
       plans.length,

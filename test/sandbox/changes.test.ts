@@ -182,6 +182,7 @@ describe('over HTTP', () => {
       calls: { token: 1, orders: 1 },
       tokenRequests: 1,
       statuses: { 200: 2 },
+      overBudget: {},
       failures: [],
     });
     const lines = (await get(client, `truth?report=orders&from=${DAY}&to=${DAY}`)).text.trimEnd().split('\n');
@@ -215,8 +216,16 @@ describe('over HTTP', () => {
 });
 
 describe('starting', () => {
-  test.each([0, 2_000_000, Number.NaN])('with %d orders a day is refused', async (ordersPerDay) => {
-    await expect(openSandbox({ ordersPerDay })).rejects.toMatchObject({ kind: 'usage', code: 'bad_sandbox' });
+  test.each([
+    [{ ordersPerDay: 0 }],
+    [{ ordersPerDay: 2_000_000 }],
+    [{ ordersPerDay: Number.NaN }],
+    [{ unknownEan: 'shrug' }],
+    [{ unknownEanStatus: 500 }],
+    [{ seriesLength: -1 }],
+    [{ seriesLength: 1e9 }],
+  ])('with %j is refused', async (options) => {
+    await expect(openSandbox(options as never)).rejects.toMatchObject({ kind: 'usage', code: 'bad_sandbox' });
   });
 
   test('on a port that is taken is refused', async () => {

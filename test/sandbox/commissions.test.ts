@@ -1,3 +1,4 @@
+import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { catalogueOf } from '../../src/sandbox/catalogue.ts';
 import { type Client, exact, media, openSandbox, type Reply, retailer } from './client.ts';
@@ -82,6 +83,71 @@ describe('a commission', () => {
     const reply = await bulk(await openSandbox(), queries);
     expect(reply.status).toBe(400);
     expect(JSON.parse(reply.text)).toMatchObject({ status: 400, violations: [{ name, reason: expect.any(String) }] });
+  });
+
+  const INVALID = 'Request contains invalid value(s)';
+  const NAMED = { name: 'ean', reason: `${INVALID}: '${UNKNOWN_EAN}'.` };
+  const UNNAMED = { name: 'commissionQueries', reason: `${INVALID}.` };
+  test.each([
+    ['refuse', 400, { violations: [NAMED] }],
+    ['refuse', 404, { detail: `No product with EAN ${UNKNOWN_EAN}.` }],
+    ['refuse-unnamed', 400, { violations: [UNNAMED] }],
+    ['refuse-unnamed', 404, { detail: 'Not Found' }],
+  ] as const)('in bulk is refused for an unknown EAN, among others and alone: %s %d', async (as, status, reason) => {
+    const client = await openSandbox({ unknownEan: as, unknownEanStatus: status });
+    const unknown = { ...valid, ean: UNKNOWN_EAN };
+    for (const queries of [[valid, unknown, valid], [unknown]]) {
+      const reply = await bulk(client, queries);
+      expect([reply.status, JSON.parse(reply.text)]).toEqual([status, expect.objectContaining({ status, ...reason })]);
+      expect(reply.text.includes(UNKNOWN_EAN)).toBe(as === 'refuse');
+    }
+    expect((await bulk(client, [valid])).status).toBe(200);
+  });
+
+  test('in bulk comes to another end for an unknown EAN after a change', async () => {
+    const client = await openSandbox();
+    const statuses = [];
+    for (const change of [{ as: 'leave-out' }, { as: 'refuse', status: 404 }, { status: 400 }] as const) {
+      client.sandbox.change({ kind: 'unknown-ean', ...change });
+      statuses.push((await bulk(client, [valid, { ...valid, ean: UNKNOWN_EAN }])).status);
+    }
+    expect(statuses).toEqual([200, 404, 400]);
+  });
+
+  test('in bulk names what is no question whatever unknown EANs come to', async () => {
+    const client = await openSandbox({ unknownEan: 'leave-out', unknownEanStatus: 404 });
+    const reply = await bulk(client, [
+      { ...valid, ean: UNKNOWN_EAN },
+      { ...valid, condition: 'OLD' },
+    ]);
+    expect(reply.status).toBe(400);
+    expect(JSON.parse(reply.text).violations).toEqual([{ name: 'condition', reason: `${INVALID}: 'OLD'.` }]);
+  });
+
+  test('is as the truth says, with and without a price, for catalogue and series', async () => {
+    const client = await openSandbox({ seriesLength: 300 });
+    const eans = [...client.sandbox.eans(60), ...client.sandbox.eans(4300).slice(-40)];
+    for (const price of ['12.34', null]) {
+      const queries = eans.map((ean) => ({ ean, condition: 'GOOD', ...(price && { unitPrice: Number(price) }) }));
+      const truth = eans.map((ean) => client.sandbox.truthOfCommission(ean, 'GOOD', price));
+      expect(commissionsOf(await bulk(client, queries))).toEqual(truth);
+    }
+    expect(client.sandbox.truthOfCommission(UNKNOWN_EAN, 'NEW', null)).toBeUndefined();
+    expect(() => client.sandbox.truthOfCommission(EAN, 'NEW', '1.234')).toThrow(
+      expect.objectContaining({ kind: 'usage', code: 'bad_control' }),
+    );
+  });
+
+  test('comes as gzip when that is asked for and the answer is long', async () => {
+    const client = await openSandbox();
+    const eans = client.sandbox.eans(100);
+    const body = JSON.stringify({ commissionQueries: eans.map((ean) => ({ ean })) });
+    const headers = { 'accept-encoding': 'gzip' };
+    const reply = await retailer(client, '/retailer/commission', { method: 'POST', headers, body });
+    expect(reply.headers['content-encoding']).toBe('gzip');
+    expect(JSON.parse(gunzipSync(reply.body).toString()).commissions).toHaveLength(100);
+    const single = await retailer(client, `/retailer/commission/${EAN}`, { headers });
+    expect(single.headers['content-encoding']).toBeUndefined();
   });
 
   test('in bulk leaves an unknown EAN out where that is set', async () => {

@@ -116,6 +116,7 @@ describe('an answer that is sent badly', () => {
     ['array', (sound: string) => sound.slice('{"items":'.length, -1)],
     ['no-items', () => '{}'],
     ['null-items', () => '{"items":null}'],
+    ['text-items', () => '{"items":"none"}'],
     ['empty', () => ''],
     ['trailing-text', (sound: string) => `${sound}\nOK`],
     ['second-document', (sound: string) => `${sound}{"items":[]}`],

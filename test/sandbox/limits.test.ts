@@ -41,6 +41,24 @@ test('single and bulk commissions share 28 calls a second', async () => {
   expect((await single()).status).toBe(404);
 });
 
+test('a raised commission budget is kept to the call, and calls over it are counted', async () => {
+  const { sandbox, call, token } = await openSandbox({ limits: { calls: { commission: { calls: 200, seconds: 1 } } } });
+  const { eans, stats } = sandbox;
+  const [ean] = eans(1);
+  await token();
+  const replies = [];
+  for (let i = 0; i < 203; i++) replies.push(call(`/retailer/commission/${ean}`, { headers: JSON_TYPE }));
+  const statuses = (await Promise.all(replies)).map(({ status }) => status);
+  expect(statuses.filter((status) => status === 429)).toHaveLength(3);
+  expect([stats.calls.commission, stats.overBudget]).toEqual([203, { commission: 3 }]);
+  sandbox.addFault({ endpoint: 'commission', kind: 'status', status: 429 });
+  sandbox.setNow(NOON + 1000);
+  expect((await call(`/retailer/commission/${ean}`, { headers: JSON_TYPE })).status).toBe(429);
+  expect(stats.overBudget).toEqual({ commission: 3 });
+  stats.reset();
+  expect(stats.overBudget).toEqual({});
+});
+
 test('budgets can be set', async () => {
   const { report } = await openSandbox({ limits: { calls: { reports: { calls: 2, seconds: 10 } } } });
   const statuses = [];

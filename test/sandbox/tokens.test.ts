@@ -55,6 +55,35 @@ describe('a token', () => {
   });
 });
 
+describe('all tokens are revoked', () => {
+  const call = async (baseUrl: string, reply: { readonly text: string }) => {
+    const headers = { ...RETAILER, authorization: `Bearer ${JSON.parse(reply.text).access_token}` };
+    return ask(`${baseUrl}/retailer/commission/0`, { headers });
+  };
+
+  test('by a change, and those that are issued later are accepted', async () => {
+    const { sandbox } = await openSandbox();
+    const [a, b] = [await requestToken(sandbox), await requestToken(sandbox)];
+    expect((await call(sandbox.baseUrl, a)).status).toBe(400);
+    sandbox.change({ kind: 'revoke-tokens' });
+    for (const token of [a, b, a]) {
+      const reply = await call(sandbox.baseUrl, token);
+      expect([reply.status, JSON.parse(reply.text).title]).toEqual([401, 'Invalid JWT']);
+    }
+    expect((await call(sandbox.baseUrl, await requestToken(sandbox))).status).toBe(400);
+  });
+
+  test('by a fault in the middle of many calls, of which the one that it strikes is refused', async () => {
+    const { sandbox } = await openSandbox();
+    const token = await requestToken(sandbox);
+    sandbox.addFault({ endpoint: 'commission', kind: 'revoke-tokens', after: 3 });
+    const statuses = [];
+    for (let i = 0; i < 6; i++) statuses.push((await call(sandbox.baseUrl, token)).status);
+    expect(statuses).toEqual([400, 400, 400, 401, 401, 401]);
+    expect((await call(sandbox.baseUrl, await requestToken(sandbox))).status).toBe(400);
+  });
+});
+
 describe('a protected call', () => {
   test.each([
     ['without a token', () => undefined],

@@ -11,13 +11,17 @@ import { openApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
 import { addDays, type Day, type DayRange } from '../../src/core/days.ts';
 import type { Log } from '../../src/core/log.ts';
-import type { Pipeline } from '../../src/core/pipeline.ts';
+import { type Pipeline, reportOf } from '../../src/core/pipeline.ts';
 import type { RunContext, Step } from '../../src/run/context.ts';
 import { runNight } from '../../src/run/night.ts';
 import type { RunOutcome } from '../../src/run/session.ts';
+import type { SandboxOptions } from '../../src/sandbox/options.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import type { Target, TargetName } from '../../src/warehouse/target.ts';
 import { FakeClock } from './clock.ts';
+
+/** The pipelines that are filled from reports. */
+export const reports = pipelines.filter(({ source }) => source.kind === 'report');
 
 export const packageRoot = path.resolve(import.meta.dirname, '..', '..');
 
@@ -67,7 +71,13 @@ export interface WorldOptions {
   readonly today?: Day;
   readonly postgresUrl?: string;
   readonly gzip?: boolean;
+  /** Further settings, by section; look-ups and the reductions file are off unless these turn them on. */
+  readonly settings?: Settings;
+  /** Of the sandbox. */
+  readonly sandbox?: Partial<SandboxOptions>;
 }
+
+export type Settings = Readonly<Record<string, unknown>>;
 
 export async function openWorld(options: WorldOptions = {}): Promise<World> {
   const home = await mkdtemp(path.join(tmpdir(), 'etl-night-'));
@@ -77,10 +87,14 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
     ordersPerDay: options.ordersPerDay ?? 60,
     now: () => clock.now(),
     ...(options.gzip === undefined ? {} : { gzip: options.gzip }),
+    ...options.sandbox,
   });
   const { lookbackDays = 6, windowDays = 4 } = options;
   const settings = path.join(home, 'settings.yaml');
-  await writeFile(settings, stringify(settingsOf(lookbackDays, windowDays)));
+  await writeFile(
+    settings,
+    stringify(settingsOf(lookbackDays, windowDays, options.settings ?? {}), { aliasDuplicateObjects: false }),
+  );
   const env = {
     PARTNER_BASE_URL: sandbox.baseUrl,
     PARTNER_AUTH_URL: sandbox.authUrl,
@@ -120,7 +134,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
     within,
     differences: (range, target = 'duckdb') =>
       within(async (context) => {
-        const found = await Promise.all(pipelines.map((p) => differencesOf(context, sandbox, p, range, target)));
+        const found = await Promise.all(reports.map((p) => differencesOf(context, sandbox, p, range, target)));
         return found.flat();
       }),
     lookback: () => ({ from: addDays(today(), -lookbackDays), to: addDays(today(), -1) }),
@@ -135,14 +149,25 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
   };
 }
 
-function settingsOf(lookbackDays: number, windowDays: number) {
+function settingsOf(lookbackDays: number, windowDays: number, { pipelines = {}, service = {}, ...more }: Settings) {
   const pipeline = { lookbackDays, windowDays };
+  const off = { enabled: false };
   return {
     service: {
       timeouts: TIMEOUTS,
       retry: { tries: 4, baseMs: 100, longestMs: 1000 },
+      ...(service as object),
     },
-    pipelines: { promotions: { ...pipeline }, orders: { ...pipeline }, commissions: { ...pipeline } },
+    pipelines: {
+      promotions: { ...pipeline },
+      orders: { ...pipeline },
+      commissions: { ...pipeline },
+      products: off,
+      'commission-rates': off,
+      reductions: off,
+      ...(pipelines as object),
+    },
+    ...more,
   };
 }
 
@@ -162,7 +187,7 @@ async function differencesOf(
   const target = context.targets.find((t) => t.name === name);
   if (!target) throw new Error(`no target ${name}`);
   const held = await rowsOf(target, pipeline, range);
-  const told = [...sandbox.truth(pipeline.report, range.from, range.to)].map((item) => canonical(pipeline, item));
+  const told = [...sandbox.truth(reportOf(pipeline), range.from, range.to)].map((item) => canonical(pipeline, item));
   return compare(pipeline.name, held, told);
 }
 

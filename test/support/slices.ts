@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { DUCKDB_TYPE } from '../../src/core/columns.ts';
 import { addDays, type Day, dayNumber } from '../../src/core/days.ts';
-import { type Pipeline, storedColumns } from '../../src/core/pipeline.ts';
+import { EXTRA_COLUMN, type Pipeline, type StoredColumn, storedColumns } from '../../src/core/pipeline.ts';
 import type { RejectRecord, RunRecord, SliceContent } from '../../src/core/records.ts';
 import { sumExpressions, sumsOf } from '../../src/engine/control-sums.ts';
 import { Engine, quoteList, quoteName, quoteText } from '../../src/engine/duckdb.ts';
@@ -173,36 +173,55 @@ function literal(text: string | null): string {
   return text === null ? 'NULL' : quoteText(text);
 }
 
-/** A SELECT of plausible rows; numbers follow from the row's number, the day and the seed. */
+/**
+ * A SELECT of plausible rows; numbers follow from the row's number, the day and the seed. Every day has other keys, or where rows are
+ * versions, the next version of the same things.
+ */
 function plausible(pipeline: Pipeline, sliceDay: Day, rows: number, seed: number): string {
-  const number = dayNumber(sliceDay);
-  const items = storedColumns(pipeline).map(({ column, kind }) => {
+  const ofThing = pipeline.versions?.of ?? [];
+  const items = storedColumns(pipeline).map((stored) => {
+    const { column, kind } = stored;
     const value = () => {
       if (column === pipeline.day) return `DATE ${quoteText(sliceDay)}`;
-      if (pipeline.key?.includes(column)) return `concat(${number}, lpad(CAST(i AS VARCHAR), 7, '0'))`;
       if (column === 'fetch_id') return quoteText(`f${seed}`);
-      switch (kind) {
-        case 'text':
-          return `concat(${quoteText(`${column} `)}, (i * 7 + ${seed}) % 1000)`;
-        case 'money':
-        case 'percentage':
-          return `CAST((i * 7919 + ${number} + ${seed}) % 100000 AS DECIMAL(18,6)) / 100`;
-        case 'count':
-          return `(i + ${seed}) % 9`;
-        case 'boolean':
-          return `i % 3 = 0`;
-        case 'ratio':
-          return `i / 7.0`;
-        case 'local-time':
-        case 'utc-time':
-          return `TIMESTAMP ${quoteText(sliceDay)} + to_seconds(i % 86400)`;
-        default:
-          return 'NULL';
-      }
+      if (ofThing.includes(column)) return plausiblePart(stored);
+      if (pipeline.key?.includes(column) && kind === 'text')
+        return `concat(${dayNumber(sliceDay)}, lpad(CAST(i AS VARCHAR), 7, '0'))`;
+      return plausibleValue(stored, sliceDay, seed);
     };
     return `CAST(${value()} AS ${DUCKDB_TYPE[kind]}) AS ${quoteName(column)}`;
   });
   return `SELECT ${items.join(', ')} FROM range(${rows}) AS r(i)`;
+}
+
+function plausibleValue({ column, kind }: StoredColumn, sliceDay: Day, seed: number): string {
+  switch (kind) {
+    case 'text':
+      return `concat(${quoteText(`${column} `)}, (i * 7 + ${seed}) % 1000)`;
+    case 'money':
+    case 'percentage':
+      return `CAST((i * 7919 + ${dayNumber(sliceDay)} + ${seed}) % 100000 AS DECIMAL(18,6)) / 100`;
+    case 'count':
+      return `(i + ${seed}) % 9`;
+    case 'boolean':
+      return `i % 3 = 0`;
+    case 'ratio':
+      return `i / 7.0`;
+    case 'local-time':
+    case 'utc-time':
+      return `TIMESTAMP ${quoteText(sliceDay)} + to_seconds(i % 86400)`;
+    case 'json':
+      return column === EXTRA_COLUMN ? 'NULL' : `CASE WHEN i % 4 > 0 THEN concat('{"i": ', i, '}') END`;
+    default:
+      return 'NULL';
+  }
+}
+
+/** A part of the name of thing number `i`; some have none but for the first, which tells them apart. */
+function plausiblePart({ column, kind }: StoredColumn): string {
+  if (column === 'ean') return `lpad(CAST(i AS VARCHAR), 13, '0')`;
+  if (kind === 'text') return `concat(${quoteText(`${column} `)}, i % 5)`;
+  return `CASE WHEN i % 3 > 0 THEN ${kind === 'day' ? `DATE '2026-01-01' + CAST(i % 400 AS INTEGER)` : 'i / 100'} END`;
 }
 
 export function runRecord(runId: string, fields: Partial<RunRecord> = {}): RunRecord {

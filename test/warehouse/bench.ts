@@ -1,14 +1,9 @@
 /** What the conformance suite needs of an engine besides the Target itself: a fresh warehouse and a way to look at it from outside. */
 import { rm } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
-import { commissions } from '../../pipelines/commissions.ts';
-import { orders } from '../../pipelines/orders.ts';
-import { promotions } from '../../pipelines/promotions.ts';
 import type { Clock } from '../../src/core/clock.ts';
 import type { Target, TargetName } from '../../src/warehouse/target.ts';
 import { SliceMaker } from '../support/slices.ts';
-
-export const pipelines = [promotions, orders, commissions] as const;
 
 /** One warehouse that does not exist yet. */
 export interface Warehouse {

@@ -5,10 +5,12 @@ import { migrating } from './conformance/migrating.ts';
 import { publishing } from './conformance/publishing.ts';
 import { querying } from './conformance/querying.ts';
 import { recording } from './conformance/recording.ts';
+import { reductionLines } from './conformance/reductions.ts';
 import { refusing } from './conformance/refusing.ts';
 import { values } from './conformance/values.ts';
+import { versions } from './conformance/versions.ts';
 
 export function conformance(newWarehouse: NewWarehouse): void {
-  for (const part of [publishing, refusing, recording, values, querying, migrating])
+  for (const part of [publishing, refusing, recording, values, versions, reductionLines, querying, migrating])
     describe(part.name, () => part(newWarehouse)); // a group each, as each registers hooks
 }

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { pipelines } from '../../pipelines/index.ts';
 import type { Day } from '../../src/core/days.ts';
 import { day, publicationOf, SliceMaker } from '../support/slices.ts';
-import { pipelines, rowsOf, type Warehouse } from './bench.ts';
+import { rowsOf, type Warehouse } from './bench.ts';
 import { duckdbWarehouse } from './duckdb/warehouse.ts';
 import { postgresWarehouse } from './postgres/warehouse.ts';
 
@@ -35,7 +36,7 @@ describe('the two engines', () => {
     },
   );
 
-  test.each(['fact_promotion_day', 'fact_order_item', 'fact_commission_day', 'dim_date', 'dim_site', 'dim_sub_id'])(
+  test.each([...pipelines.map(({ table }) => table), 'dim_date', 'dim_site', 'dim_sub_id', 'fact_reduction'])(
     'show the same rows of warehouse.%s, sign for sign',
     async (table) => {
       const ratios = [
@@ -44,6 +45,7 @@ describe('the two engines', () => {
         'earnings_per_mille',
         'conversion',
         'average_order_value',
+        'rating',
       ];
       const contents = await both(async (warehouse) => {
         const { columns, rows } = await warehouse.open().query(`SELECT * FROM warehouse.${table}`, 10_000);
@@ -87,7 +89,7 @@ describe('the two engines', () => {
     };
     const [duckdb, postgres] = await both((warehouse) => rowsOf(warehouse.open(), comments[warehouse.engine]!));
     expect(duckdb).toEqual(postgres);
-    expect(duckdb?.map(([name]) => name)).toEqual(['dim_date', 'dim_site', 'dim_sub_id', 'drift']);
+    expect(duckdb?.map(([name]) => name)).toEqual(['dim_date', 'dim_site', 'dim_sub_id', 'drift', 'fact_reduction']);
     expect(duckdb?.filter(([, comment]) => comment === null)).toEqual([]);
   });
 });

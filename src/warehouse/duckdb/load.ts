@@ -21,6 +21,7 @@ import {
   onDays,
   type PipelineLoad,
   rejectsOn,
+  sameIn,
 } from '../slice-sql.ts';
 
 const REJECT_COLUMNS = 'pipeline, slice_day, fetch_id, item, reason, detail, raw';
@@ -57,7 +58,7 @@ async function replaceRejects(engine: Engine, { pipeline, slices, days }: Pipeli
 
 /**
  * Refuses keys that are in the table twice, at a cost that follows the loaded rows: only their keys are looked for, and only where
- * the first key column lies in their range. The service numbers as it goes, so zone maps leave little of the table to read.
+ * the first key column lies in their range. The service numbers orders as it goes, so zone maps leave little of that table to read.
  *
  * Keys are compared by their hashes (1,000,000 rows: 0.15 s); only when two are alike are the keys themselves grouped (5 s).
  */
@@ -82,7 +83,8 @@ async function checkKeys(engine: Engine, { pipeline, days }: PipelineLoad): Prom
   const day = `CAST(${quoteName(pipeline.day)} AS VARCHAR)`;
   const [twice] = await engine.rows(
     `SELECT ${keyText(key)} AS key, min(${day}) FILTER (${loaded}) AS day, string_agg(DISTINCT ${day}, ', ' ORDER BY ${day}) AS days
-     FROM ${table} SEMI JOIN (SELECT ${names} FROM ${table} WHERE ${loaded}) AS loaded USING (${names})
+     FROM ${table} AS fact SEMI JOIN (SELECT ${names} FROM ${table} WHERE ${loaded}) AS loaded
+       ON ${sameIn(pipeline, key, 'fact', 'loaded')}
      WHERE ${near} GROUP BY ${names} HAVING count(*) > 1 ORDER BY ${names} LIMIT 1`,
   );
   if (twice) throw duplicateError(pipeline, twice as unknown as DuplicateKey);

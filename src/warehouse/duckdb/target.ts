@@ -14,6 +14,7 @@ import { pendingMigrations, readMigrations } from '../migrations.ts';
 import { checkFiles } from '../slice-files.ts';
 import { daySums, daySumsOf, emptying, loadsOf } from '../slice-sql.ts';
 import type { LoadSlice, Publication, PublishResult, QueryResult, SliceSums, Target } from '../target.ts';
+import { loadVersioned } from '../versions.ts';
 import { duckdbBookkeeping } from './dialect.ts';
 import { loadPipeline } from './load.ts';
 import { migrateDuckdb } from './migrate.ts';
@@ -161,10 +162,11 @@ class DuckdbTarget implements Target {
     const changed = await changedSlices({ slices, afresh }, (pipeline) => currentDigests(db, pipeline));
     if (changed.length === 0 && !afresh) return { slices: 0, rows: 0 };
     const at = isoTime(this.clock.now());
+    const place = 'rowid' as const;
+    const scope = { engine: { place, run: (sql: string) => engine.run(sql) }, pipelines: this.pipelines, afresh };
     const rows = await engine.transaction(async () => {
-      let loaded = 0;
       for (const statement of afresh ? emptying(this.pipelines, at) : []) await engine.run(statement);
-      for (const load of loadsOf(changed)) loaded += await loadPipeline(engine, load, at);
+      const loaded = await loadVersioned(scope, loadsOf(changed), (load) => loadPipeline(engine, load, at));
       await recordPublication(db, publication, changed, at);
       return loaded;
     });

@@ -17,6 +17,8 @@ interface Server {
   readonly database: string;
   /** May make the schemas, or tables in schemas that are there. */
   readonly creates: boolean;
+  /** May make temporary tables, which a publication notes in what it touches. */
+  readonly notes: boolean;
 }
 
 /**
@@ -30,7 +32,8 @@ export async function checkServer(sessions: Sessions): Promise<string> {
          current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS replica, current_database() AS database,
          has_database_privilege(current_database(), 'CREATE') OR
            (SELECT count(*) = 3 FROM pg_namespace WHERE nspname IN ('warehouse', 'mart', 'etl') AND has_schema_privilege(oid, 'CREATE'))
-           AS creates`,
+           AS creates,
+         has_database_privilege(current_database(), 'TEMPORARY') AS notes`,
     );
     const server = rows[0]!;
     judge(server);
@@ -46,6 +49,10 @@ export async function checkServer(sessions: Sessions): Promise<string> {
           hint: 'GRANT CREATE ON DATABASE to it, or let it own the schemas warehouse, mart and etl',
         },
       );
+    if (!server.notes)
+      throw refusal('failed', 'postgres_rights', `the user may not make temporary tables in ${server.database}`, {
+        hint: 'GRANT TEMPORARY ON DATABASE to it',
+      });
     return server.version;
   });
 }
@@ -65,7 +72,9 @@ function judge({ version, number, encoding, replica }: Server): void {
 
 async function canWrite(client: { query: (sql: string) => Promise<{ rows: { may: boolean }[] }> }): Promise<boolean> {
   const { rows } = await client.query(
-    `SELECT bool_and(has_table_privilege(pg_class.oid, 'INSERT') AND has_table_privilege(pg_class.oid, 'DELETE')) AS may
+    `SELECT bool_and(
+       has_table_privilege(pg_class.oid, 'INSERT') AND has_table_privilege(pg_class.oid, 'UPDATE') AND has_table_privilege(pg_class.oid, 'DELETE')
+     ) AS may
      FROM pg_class WHERE relkind = 'r' AND relnamespace IN (to_regnamespace('warehouse'), to_regnamespace('etl'))`,
   );
   return rows[0]?.may === true;

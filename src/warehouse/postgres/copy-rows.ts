@@ -14,6 +14,9 @@ import { type Engine, quoteName, quoteText } from '../../engine/duckdb.ts';
 import { fileBatches, parquetRows } from '../slice-files.ts';
 import type { Client } from './sessions.ts';
 
+/** What to read instead of the rows of some files, given the relation of those. */
+export type RowSource = (rows: string) => string;
+
 /** A column to fill, from the column of the same name or with one value for all rows. */
 export interface CopyColumn {
   readonly column: string;
@@ -36,11 +39,12 @@ export async function copyRows(
   columns: readonly CopyColumn[],
   files: readonly string[],
   expected: number,
+  source: RowSource = (rows) => rows,
 ): Promise<number> {
   if (files.length === 0) return 0;
   const names = columns.map((c) => quoteName(c.column)).join(', ');
   const copy = client.query(copyFrom(`COPY ${table} (${names}) FROM STDIN`));
-  await send(copyLines(engine, columns, files), copy);
+  await send(copyLines(engine, columns, files, source), copy);
   if (copy.rowCount !== expected) throw unreadable(`${copy.rowCount} rows were read for ${table}, not ${expected}`);
   return copy.rowCount;
 }
@@ -80,9 +84,10 @@ async function* copyLines(
   engine: Engine,
   columns: readonly CopyColumn[],
   files: readonly string[],
+  source: RowSource,
 ): AsyncGenerator<Buffer> {
   for (const batch of fileBatches(files)) {
-    const sql = `SELECT encode(${lineSql(columns)}) AS line FROM ${parquetRows(batch)}`;
+    const sql = `SELECT encode(${lineSql(columns)}) AS line FROM ${source(parquetRows(batch))}`;
     const result = await engine.connection.stream(sql).catch((cause) => {
       throw unreadable(`cannot read rows for Postgres: ${cause.message}`, cause);
     });

@@ -7,7 +7,15 @@ import { EtlError } from '../../core/errors.ts';
 import { storedColumns } from '../../core/pipeline.ts';
 import { type Engine, quoteName } from '../../engine/duckdb.ts';
 import { rowFiles } from '../slice-files.ts';
-import { type DuplicateKey, duplicateError, factTable, keyText, onDays, type PipelineLoad } from '../slice-sql.ts';
+import {
+  type DuplicateKey,
+  duplicateError,
+  factTable,
+  keyText,
+  onDays,
+  type PipelineLoad,
+  sameIn,
+} from '../slice-sql.ts';
 import type { LoadSlice } from '../target.ts';
 import { copyRows } from './copy-rows.ts';
 import { statementError, stateOf } from './errors.ts';
@@ -59,8 +67,8 @@ async function findDuplicate(client: Client, engine: Engine, load: PipelineLoad)
      FROM (
        SELECT ${list}, true AS fresh FROM loading
        UNION ALL
-       SELECT ${list}, false FROM ${factTable(pipeline)} JOIN (SELECT DISTINCT ${names} FROM loading) AS keys USING (${names})
-       WHERE NOT (${onDays(pipeline.day, days)})
+       SELECT ${list}, false FROM ${factTable(pipeline)} AS fact
+       WHERE EXISTS (SELECT FROM loading WHERE ${sameIn(pipeline, pipeline.key, 'fact', 'loading')}) AND NOT (${onDays(pipeline.day, days)})
      ) AS together
      GROUP BY ${names} HAVING count(*) > 1 ORDER BY ${names} LIMIT 1`,
   );

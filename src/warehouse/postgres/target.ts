@@ -11,6 +11,7 @@ import { changedSlices } from '../changes.ts';
 import { checkFiles } from '../slice-files.ts';
 import { daySums, daySumsOf, emptying, loadsOf } from '../slice-sql.ts';
 import type { LoadSlice, Publication, PublishResult, QueryResult, SliceSums, Target } from '../target.ts';
+import { loadVersioned } from '../versions.ts';
 import { postgresBookkeeping } from './bookkeeping.ts';
 import { checkServer } from './check.ts';
 import { loadPipeline } from './load.ts';
@@ -19,6 +20,7 @@ import { migratePostgres } from './migrate.ts';
 import { nameSlice, refusesRow } from './post-mortem.ts';
 import { runQuery } from './query.ts';
 import { type Client, Sessions } from './sessions.ts';
+import { versionEnds } from './version-ends.ts';
 
 export interface PostgresTargetOptions {
   readonly url: string;
@@ -123,9 +125,14 @@ class PostgresTarget implements Target {
         const changed = await changedSlices({ slices, afresh }, (pipeline) => currentDigests(db, pipeline));
         if (changed.length === 0 && !afresh) return { slices: 0, rows: 0 };
         const at = isoTime(this.clock.now());
-        let rows = 0;
+        const place = 'ctid' as const;
+        const scope = { engine: { place, run: (sql: string) => client.query(sql) }, pipelines: this.pipelines, afresh };
         for (const statement of afresh ? emptying(this.pipelines, at) : []) await client.query(statement);
-        for (const load of loadsOf(changed)) rows += await loadPipeline(client, engine, load, at);
+        const loads = loadsOf(changed);
+        const ended = await versionEnds(engine, loads);
+        const rows = await loadVersioned(scope, loads, (load) =>
+          loadPipeline(client, engine, load, at, ended.get(load.pipeline.name)),
+        );
         await recordPublication(db, publication, changed, at);
         return { slices: changed.length, rows };
       });

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { pipelines } from '../../../pipelines/index.ts';
 import { orders } from '../../../pipelines/orders.ts';
 import { DUCKDB_TYPE, POSTGRES_TYPE } from '../../../src/core/columns.ts';
-import { LOADED_COLUMN, type Pipeline, storedColumns } from '../../../src/core/pipeline.ts';
+import { LOADED_COLUMN, OBSERVED_TO, type Pipeline, storedColumns } from '../../../src/core/pipeline.ts';
 import { readMigrations } from '../../../src/warehouse/migrations.ts';
 import { day, publicationOf } from '../../support/slices.ts';
-import { type NewWarehouse, pipelines, rowsOf, useBench } from '../bench.ts';
+import { type NewWarehouse, rowsOf, useBench } from '../bench.ts';
 
 const FIRST = day('2026-03-01');
 const PROCESSES = 20;
@@ -90,10 +91,12 @@ export function migrating(newWarehouse: NewWarehouse): void {
 
   function declaredColumns(pipeline: Pipeline) {
     const types = isDuckdb() ? DUCKDB_TYPE : POSTGRES_TYPE;
+    const observedTo = [OBSERVED_TO, types['utc-time'], true, 'when the next version was first seen; null: holds now'];
     const required = new Set(pipeline.columns.filter((c) => c.required).map((c) => c.column)).add('fetch_id');
     return [
       ...storedColumns(pipeline).map((c) => [c.column, types[c.kind], !required.has(c.column), c.about]),
       [LOADED_COLUMN, types['utc-time'], false, 'when the row was loaded into this warehouse'],
+      ...(pipeline.versions ? [observedTo] : []),
     ];
   }
 }

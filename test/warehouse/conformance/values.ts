@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { commissions } from '../../../pipelines/commissions.ts';
 import { orders } from '../../../pipelines/orders.ts';
+import { products } from '../../../pipelines/products.ts';
 import { promotions } from '../../../pipelines/promotions.ts';
 import { storedColumns } from '../../../src/core/pipeline.ts';
 import { day, publicationOf, type RowText } from '../../support/slices.ts';
@@ -107,6 +108,30 @@ export function values(newWarehouse: NewWarehouse): void {
       expect(texts[1]).toBe('null');
       expect(await column(`extra->'deep'->'list'->>2`)).toEqual(['a\tb\\ "q"', null]);
       expect(await column(`extra->>'😀'`)).toEqual(['é', null]);
+    });
+
+    test('JSON that is a column of its own arrives, whole or not at all', async () => {
+      const row = (ean: string, more: RowText): RowText => ({
+        ean,
+        country_code: 'NL',
+        language: 'nl',
+        observed_from: `${FIRST} 10:00:00+00`,
+        outcome: 'found',
+        ...more,
+      });
+      const payload = '{"a":[1,{"b":"tab\\t \\\\ \\"q\\" 😀"}],"n":12345678901234567890.10}';
+      const rows = [row('1', { payload, gpc: '[]' }), row('2', { payload: 'null', fetch_id: 'other' }), row('3', {})];
+      await bench.target.publish(publicationOf('r1', [await bench.maker.make(products, FIRST, rows)]));
+      const found = await rowsOf(
+        bench.target,
+        `SELECT payload->'a'->1->>'b', CAST(payload AS VARCHAR) LIKE '%12345678901234567890.10}', CAST(gpc AS VARCHAR), CAST(payload AS VARCHAR) = 'null', fetch_id
+         FROM warehouse.dim_product ORDER BY ean`,
+      );
+      expect(found).toEqual([
+        ['tab\t \\ "q" 😀', true, '[]', false, 'f0000000001'],
+        [null, false, null, true, 'other'],
+        [null, null, null, null, 'f0000000001'],
+      ]);
     });
 
     test('a row may be NULL in all that is not required', async () => {

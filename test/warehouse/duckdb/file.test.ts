@@ -4,13 +4,14 @@ import { mkdir, readdir, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { pipelines } from '../../../pipelines/index.ts';
 import { orders } from '../../../pipelines/orders.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { Engine } from '../../../src/engine/duckdb.ts';
 import { openDuckdbTarget } from '../../../src/warehouse/duckdb/target.ts';
 import type { Target } from '../../../src/warehouse/target.ts';
 import { day, publicationOf, SliceMaker } from '../../support/slices.ts';
-import { pipelines, rowsOf } from '../bench.ts';
+import { rowsOf } from '../bench.ts';
 import { type DuckdbWarehouse, duckdbWarehouse } from './warehouse.ts';
 
 const FIRST = day('2026-03-01');

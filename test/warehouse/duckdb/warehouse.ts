@@ -2,12 +2,13 @@
 import { mkdtemp, readdir, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { pipelines } from '../../../pipelines/index.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { tryLock } from '../../../src/disk/lock.ts';
 import { Engine } from '../../../src/engine/duckdb.ts';
 import { openDuckdbTarget } from '../../../src/warehouse/duckdb/target.ts';
 import type { Target } from '../../../src/warehouse/target.ts';
-import { pipelines, removeFolder, type Warehouse } from '../bench.ts';
+import { removeFolder, type Warehouse } from '../bench.ts';
 
 export interface DuckdbWarehouse extends Warehouse {
   readonly home: string;

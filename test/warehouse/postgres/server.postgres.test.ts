@@ -1,5 +1,6 @@
 import { createServer } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { commissionRates, commissionReductions } from '../../../pipelines/commission-rates.ts';
 import { orders } from '../../../pipelines/orders.ts';
 import type { LoadSlice, Target } from '../../../src/warehouse/target.ts';
 import { day, publicationOf, SliceMaker } from '../../support/slices.ts';
@@ -142,13 +143,57 @@ describe('the Postgres server', () => {
   test('keyed tables have their key, every fact table an index on its day, a slice one current receipt', async () => {
     const indexes = `SELECT concat(tablename, ': ', regexp_replace(indexdef, '.* USING ', '')) FROM pg_indexes
       WHERE schemaname = 'warehouse' OR indexname = 'receipt_current' ORDER BY 1`;
+    const line = [
+      'ean',
+      "COALESCE(maximum_price, 'NaN'::numeric)",
+      "COALESCE(cost_reduction, 'NaN'::numeric)",
+      "COALESCE(start_date, 'infinity'::date)",
+      "COALESCE(end_date, 'infinity'::date)",
+      'observed_from',
+    ];
     expect(await warehouse.ask(indexes)).toEqual([
+      'dim_product: btree (ean, country_code, language, observed_from)',
+      'dim_product: btree (observed_on)',
       'fact_commission_day: btree (order_date)',
+      "fact_commission_rate: btree (ean, condition, COALESCE(asked_price, 'NaN'::numeric), observed_from)",
+      'fact_commission_rate: btree (observed_on)',
+      `fact_commission_reduction: btree (ean, condition, COALESCE(asked_price, 'NaN'::numeric), observed_from, "position")`,
+      'fact_commission_reduction: btree (observed_on)',
       'fact_order_item: btree (order_date)',
       'fact_order_item: btree (order_id, order_item_id)',
       'fact_promotion_day: btree (promotion_date)',
       'receipt: btree (pipeline, slice_day) WHERE (superseded_at IS NULL)',
+      `reduction_line: btree (${line.join(', ')})`,
+      'reduction_line: btree (observed_on)',
+      'reductions_file: btree (observed_on)',
     ]);
+  });
+
+  test('of rows that were there only those are written that get another observed_to', async () => {
+    const seen = await maker.many(commissionRates, FIRST, 4, 20);
+    const parts = await maker.many(commissionReductions, FIRST, 4, 20);
+    await target.publish(publicationOf('r2', [...seen.slice(0, 3), ...parts.slice(0, 3)]));
+    const written = async () => {
+      const tables = ['fact_commission_rate', 'fact_commission_reduction'];
+      const ask = (table: string) =>
+        warehouse.ask(
+          `SELECT concat('${table} ', ean, ' ', observed_on, ' ', ctid, ' ', xmin) FROM warehouse.${table}`,
+        );
+      return (await Promise.all(tables.map(ask))).flat();
+    };
+    const before = await written();
+    const [one] = await warehouse.ask(
+      `SELECT ean FROM warehouse.fact_commission_rate WHERE observed_on = '2026-03-03' AND asked_price IS NULL ORDER BY 1 LIMIT 1`,
+    );
+    const only = await maker.fromSelect(
+      commissionRates,
+      seen[3]!.content.day,
+      `SELECT * FROM read_parquet('${seen[3]!.file}') WHERE ean = '${one}'`,
+    );
+    await target.publish(publicationOf('r3', [only]));
+    const kept = new Set(await written());
+    const gone = before.filter((row) => !kept.has(row)).map((row) => row.split(' ').slice(0, 3).join(' '));
+    expect(gone).toEqual([`fact_commission_rate ${one} 2026-03-03`, `fact_commission_reduction ${one} 2026-03-03`]);
   });
 
   test('a write of somebody else in the facts does not get lost unseen: the sums tell', async () => {

@@ -3,11 +3,12 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
+import { pipelines } from '../../../pipelines/index.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { openPostgresTarget } from '../../../src/warehouse/postgres/target.ts';
 import type { Target } from '../../../src/warehouse/target.ts';
 import { freshDatabase } from '../../support/postgres-database.ts';
-import { pipelines, removeFolder, type Warehouse } from '../bench.ts';
+import { removeFolder, type Warehouse } from '../bench.ts';
 
 export interface PostgresWarehouse extends Warehouse {
   readonly url: string;

@@ -1,0 +1,66 @@
+import { column, declarePipeline } from '../src/core/pipeline.ts';
+
+export const reductions = declarePipeline({
+  name: 'reductions',
+  version: 1,
+  about: 'Lines of the reductions file as they came and went; the view fact_reduction shows them with their files.',
+  source: { kind: 'file' },
+  table: 'reduction_line',
+  columns: [
+    column(1, 'ean', 'text', 'the product', { required: true }),
+    column(2, 'maximumPrice', 'money', 'highest selling price at which the reduction applies'),
+    column(3, 'costReduction', 'money', 'by how much the commission is lower'),
+    column(4, 'startDate', 'day', 'first day'),
+    column(5, 'endDate', 'day', 'last day'),
+    column(6, 'observedOn', 'day', 'day on which the file was fetched that brought or no longer had the line', {
+      required: true,
+    }),
+    column(7, 'observedFrom', 'utc-time', 'when that file was fetched', { required: true }),
+    column(8, 'fileName', 'text', 'name of that file'),
+    column(
+      9,
+      'isPresent',
+      'boolean',
+      'true: that file was the first to have the line; false: the first that no longer had it',
+      {
+        required: true,
+      },
+    ),
+  ],
+  derived: [],
+  key: ['ean', 'maximum_price', 'cost_reduction', 'start_date', 'end_date', 'observed_from'],
+  versions: {
+    of: ['ean', 'maximum_price', 'cost_reduction', 'start_date', 'end_date'],
+    within: null,
+    aside: ['file_name'],
+    presentWhen: 'is_present',
+    refusedWhen: null,
+  },
+  day: 'observed_on',
+  sort: ['ean', 'start_date', 'end_date', 'maximum_price', 'cost_reduction', 'observed_from'],
+  settledWhen: 'true',
+});
+
+export const reductionsFiles = declarePipeline({
+  name: 'reductions-files',
+  version: 1,
+  about: 'Every reductions file that was downloaded, also one that brought nothing new.',
+  source: { kind: 'part', of: 'reductions' },
+  table: 'reductions_file',
+  columns: [
+    column(1, 'fileName', 'text', 'name of the file as its download gave it', { required: true }),
+    column(2, 'askedName', 'text', 'name of the newest file as it was told just before'),
+    column(3, 'sha256', 'text', 'of its content', { required: true }),
+    column(4, 'bytes', 'count', 'size'),
+    column(5, 'lines', 'count', 'lines besides the header'),
+    column(6, 'isSameContent', 'boolean', 'the content is that of the file before'),
+    column(7, 'observedOn', 'day', 'day on which it was fetched', { required: true }),
+    column(8, 'observedFrom', 'utc-time', 'when it was fetched', { required: true }),
+  ],
+  derived: [],
+  key: null,
+  versions: null,
+  day: 'observed_on',
+  sort: ['observed_from', 'file_name'],
+  settledWhen: 'true',
+});

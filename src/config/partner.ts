@@ -1,0 +1,106 @@
+/** What calls need, for each area of the service: addresses, endpoints with the version filled in, a pair of credentials. */
+import { AREAS, type Area, type EndpointBudget, type PartnerSettings } from '../partner/settings.ts';
+import { trimAddress } from './address.ts';
+import { type Credentials, type Environment, type FoundCredentials, readCredentials } from './environment.ts';
+import type { Problem } from './problems.ts';
+import type { Settings } from './schema.ts';
+
+export interface Addresses {
+  readonly baseUrl: string | null;
+  readonly authUrl: string | null;
+}
+
+export interface Partners {
+  /** null for an area of which something is missing that calls need. */
+  readonly partners: Readonly<Record<Area, PartnerSettings | null>>;
+  /** What is missing for calls: names of environment variables. */
+  readonly partnerMissing: Readonly<Record<Area, readonly string[]>>;
+}
+
+export interface FoundPairs {
+  readonly of: Readonly<Record<Area, FoundCredentials>>;
+  readonly problems: readonly Problem[];
+  readonly warnings: readonly string[];
+}
+
+/** The pair of every area; areas with one pair have the same object. Without settings the pair `default` of all. */
+export async function readPairs(settings: Settings | null, env: Environment, cwd: string): Promise<FoundPairs> {
+  const nameOf = (area: Area) => settings?.service[area].credentials ?? 'default';
+  const pairs = new Map<string, FoundCredentials>();
+  for (const name of new Set(AREAS.map(nameOf))) pairs.set(name, await readCredentials(name, env, cwd));
+  const all = [...pairs.values()];
+  return {
+    of: byArea((area) => pairs.get(nameOf(area))!),
+    problems: all.flatMap(({ problems }) => problems),
+    warnings: all.flatMap(({ warnings }) => warnings),
+  };
+}
+
+export function partnersOf(settings: Settings, addresses: Addresses, pairs: FoundPairs): Partners {
+  const { baseUrl, authUrl } = addresses;
+  const noAddress = [
+    ...(baseUrl === null ? ['PARTNER_BASE_URL'] : []),
+    ...(authUrl === null ? ['PARTNER_AUTH_URL'] : []),
+  ];
+  return {
+    partners: byArea((area) => {
+      const { credentials } = pairs.of[area];
+      if (baseUrl === null || authUrl === null || credentials === null) return null;
+      return partnerSettings(settings, trimAddress(baseUrl), trimAddress(authUrl), credentials);
+    }),
+    partnerMissing: byArea((area) => [...noAddress, ...pairs.of[area].missing]),
+  };
+}
+
+function partnerSettings(
+  { service }: Settings,
+  baseUrl: string,
+  authUrl: string,
+  credentials: Credentials,
+): PartnerSettings {
+  const { reports, catalog, retailer, timeouts, retry, token } = service;
+  const { commission } = retailer;
+  return {
+    baseUrl,
+    authUrl,
+    credentials,
+    reports: {
+      promotions: filled(reports.promotions, reports.version),
+      orders: filled(reports.orders, reports.version),
+      commissions: filled(reports.commissions, reports.version),
+    },
+    catalog: { product: { ...filled(catalog.product, catalog.version), budget: shared(catalog.product.budget) } },
+    retailer: {
+      commission: {
+        budget: shared(commission.budget),
+        single: filled(commission.single, retailer.version),
+        bulk: {
+          ...filled(commission.bulk, retailer.version),
+          contentType: fill(commission.bulk.contentType, retailer.version),
+        },
+      },
+      reductions: filled(retailer.reductions, retailer.version),
+      reductionsName: filled(retailer.reductionsName, retailer.version),
+    },
+    timeouts,
+    retry,
+    token,
+  };
+}
+
+function filled<T extends { readonly path: string; readonly accept: string }>(call: T, version: string): T {
+  return { ...call, path: fill(call.path, version), accept: fill(call.accept, version) };
+}
+
+function fill(text: string, version: string): string {
+  return text.replaceAll('{version}', version);
+}
+
+/** A look-up by hand may be made beside a night that asks for the same; nothing else is asked for by two processes at once. */
+function shared(budget: EndpointBudget): EndpointBudget {
+  return { ...budget, isShared: true };
+}
+
+function byArea<T>(value: (area: Area) => T): Record<Area, T> {
+  return { reports: value('reports'), catalog: value('catalog'), retailer: value('retailer') };
+}

@@ -1,0 +1,140 @@
+/**
+ * Questions in batches, and what to do when a batch is refused as a whole: the questions at fault are found, and the rest is
+ * answered all the same.
+ */
+import { EtlError } from '../core/errors.ts';
+import type { CommissionQuestion } from '../partner/lookups.ts';
+
+/**
+ * Batches of at most `size` questions, in the order of the questions as far as it goes. Within a batch an EAN stands once, so
+ * that its answer is found by the EAN alone; every batch is full but the last ones, which hold what is asked in several ways.
+ *
+ * The first batch that has room and not this EAN takes a question. So the EANs of an open batch are always among those of the open batch
+ * before it, only the foremost can become full, and the next place of an EAN is behind its last.
+ */
+export function* batchesOf(
+  questions: Iterable<CommissionQuestion>,
+  size: number,
+): Generator<CommissionQuestion[], void, undefined> {
+  const open: CommissionQuestion[][] = [];
+  /** Number of the foremost open batch. */
+  let foremost = 0;
+  /** Number of the last batch that an EAN went into, while that is open. */
+  const last = new Map<string, number>();
+  for (const question of questions) {
+    const number = Math.max(foremost, (last.get(question.ean) ?? -1) + 1);
+    last.set(question.ean, number);
+    const place = number - foremost;
+    const batch = open[place];
+    if (batch) batch.push(question);
+    else open.push([question]);
+    if (open[0]!.length < size) continue;
+    const full = open.shift()!;
+    for (const { ean } of full) if (last.get(ean) === foremost) last.delete(ean);
+    foremost++;
+    yield full;
+  }
+  yield* open;
+}
+
+/** How a call came out. */
+export type AskOutcome = { readonly kind: 'answered' } | ({ readonly kind: 'refused' } & Refusal);
+
+/** What the service said when it refused a call; made by `refusalOf`. */
+export interface Refusal {
+  readonly status: number;
+  readonly reason: string;
+  /** EANs of the batch that it names as the ones at fault. */
+  readonly named: readonly string[];
+  /** Its reason for a single EAN, where it gives one. */
+  readonly reasons?: ReadonlyMap<string, string>;
+}
+
+export interface RefusedQuestion {
+  readonly question: CommissionQuestion;
+  readonly status: number;
+  readonly reason: string;
+}
+
+export type Ask = (questions: readonly CommissionQuestion[]) => Promise<AskOutcome>;
+
+/** Questions refused one by one before any call of the run was answered, after which the run gives up. */
+export const HOPELESS = 20;
+
+/** What the batches of one run know together: whether the service answers at all. */
+export class RefusalWatch {
+  private isAnswered = false;
+  private refusedAlone = 0;
+
+  answered(): void {
+    this.isAnswered = true;
+  }
+
+  /** Errors: `failed/everything_refused`. */
+  refused({ status, reason }: Refusal): void {
+    if (this.isAnswered) return;
+    this.refusedAlone++;
+    if (this.refusedAlone < HOPELESS) return;
+    throw new EtlError(
+      'failed',
+      'everything_refused',
+      `the service refused each of the first ${HOPELESS} EANs with ${status}: ${reason}`,
+      {
+        hint: 'the request itself seems to be wrong: compare path, version, media types and the name of the price field in the settings with what the service documents',
+      },
+    );
+  }
+}
+
+/**
+ * Asks a batch until each of its questions is answered or refused alone; returns the refused ones. Named EANs are taken out at
+ * once and the rest is asked again in one call; without names the batch is split in halves. Errors: those of `ask`, and
+ * `failed/everything_refused`.
+ */
+export async function askBatch(
+  questions: readonly CommissionQuestion[],
+  ask: Ask,
+  watch: RefusalWatch,
+): Promise<RefusedQuestion[]> {
+  const refused: RefusedQuestion[] = [];
+  /** Returns whether anything in it was refused. `isSuspect`: it is known that as a whole it would be. */
+  const settle = async (batch: readonly CommissionQuestion[], isSuspect: boolean): Promise<boolean> => {
+    if (batch.length === 0) return false;
+    if (isSuspect && batch.length > 1) return halve(batch);
+    const outcome = await ask(batch);
+    if (outcome.kind === 'answered') {
+      watch.answered();
+      return false;
+    }
+    const verdict = verdictOf(batch, outcome);
+    refused.push(...verdict.refused);
+    if (batch.length === 1) watch.refused(outcome);
+    if (verdict.refused.length > 0) await settle(verdict.open, false);
+    else await halve(batch);
+    return true;
+  };
+  const halve = async (batch: readonly CommissionQuestion[]): Promise<boolean> => {
+    const middle = Math.ceil(batch.length / 2);
+    const isFaultFound = await settle(batch.slice(0, middle), false);
+    // The fault lies in one of the halves: where the first has none, asking the second as a whole would tell nothing new.
+    await settle(batch.slice(middle), !isFaultFound);
+    return true;
+  };
+  await settle(questions, false);
+  return refused;
+}
+
+/**
+ * What a refusal says of the questions that were asked: which are refused by it, and which are still open. Of one question
+ * asked alone it is the answer; of several it tells of those that it names.
+ */
+export function verdictOf(
+  questions: readonly CommissionQuestion[],
+  { status, reason, named, reasons }: Refusal,
+): { readonly refused: RefusedQuestion[]; readonly open: CommissionQuestion[] } {
+  const isRefused = (question: CommissionQuestion) => questions.length === 1 || named.includes(question.ean);
+  const refused = questions
+    .filter(isRefused)
+    .map((question) => ({ question, status, reason: reasons?.get(question.ean) ?? reason }));
+  return { refused, open: questions.filter((question) => !isRefused(question)) };
+}

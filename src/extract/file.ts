@@ -1,0 +1,70 @@
+/** A file on its way in: as it arrives it goes to the vault as received, and decoded to a scratch file. Memory holds some chunks. */
+import { createHash } from 'node:crypto';
+import path from 'node:path';
+import { EtlError } from '../core/errors.ts';
+import { FileSink } from '../disk/sink.ts';
+import { gunzip, type Incoming, isGzipEncoding } from './answer.ts';
+import type { Vault } from './vault.ts';
+
+export interface ReceivedFile {
+  readonly sha256: string;
+  readonly vaultPath: string;
+  readonly bytesDecoded: number;
+  /** The first bytes of the decoded file. */
+  readonly head: Buffer;
+}
+
+export interface FileDestination {
+  readonly vault: Vault;
+  readonly pipeline: string;
+  /** Scratch space. */
+  readonly folder: string;
+  /** What the stored file's name ends in. */
+  readonly extension: 'csv' | 'txt';
+  /** Where the decoded bytes go; null: nowhere. */
+  readonly decodedFile: string | null;
+  /** A longer one is refused. */
+  readonly mostBytes: number;
+}
+
+/** Of the head that is kept. */
+const HEAD_BYTES = 64 * 1024;
+
+/** Takes a body in. Errors: `retry/…` when it came damaged, `failed/too_large`, `failed/content_encoding`. */
+export async function receiveFile(
+  { contentEncoding, body }: Incoming,
+  { vault, pipeline, folder, extension, decodedFile, mostBytes }: FileDestination,
+): Promise<ReceivedFile> {
+  const isGzip = isGzipEncoding(contentEncoding);
+  const stored = await vault.receive(pipeline, path.join(folder, 'body'), extension);
+  const decoded = decodedFile === null ? null : await FileSink.open(decodedFile);
+  const hash = createHash('sha256');
+  const head: Uint8Array[] = [];
+  let bytesDecoded = 0;
+  async function* kept() {
+    for await (const chunk of body) {
+      await stored.write(chunk);
+      yield chunk;
+    }
+  }
+  try {
+    for await (const chunk of isGzip ? gunzip(kept()) : kept()) {
+      hash.update(chunk);
+      if (bytesDecoded < HEAD_BYTES) head.push(chunk.slice());
+      bytesDecoded += chunk.length;
+      if (bytesDecoded > mostBytes)
+        throw new EtlError('failed', 'too_large', `the answer is longer than ${mostBytes} bytes`, {
+          hint: 'this is not what was asked for; what was loaded before stays',
+        });
+      await decoded?.write(chunk.slice());
+    }
+    await decoded?.close();
+    const sha256 = hash.digest('hex');
+    const vaultPath = await stored.keep(sha256, isGzip);
+    return { sha256, vaultPath, bytesDecoded, head: Buffer.concat(head).subarray(0, HEAD_BYTES) };
+  } catch (error) {
+    await decoded?.close().catch(() => undefined); // the first error is the one to tell
+    await stored.discard().catch(() => undefined);
+    throw error;
+  }
+}

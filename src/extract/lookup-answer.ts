@@ -1,0 +1,153 @@
+/**
+ * One answer of a look-up on its way in: read whole (it is small), proved to be a document of its kind, and packed as received.
+ * What is none is set aside in the vault as a refused report is.
+ */
+
+import { isUtf8 } from 'node:buffer';
+import { createHash } from 'node:crypto';
+import { gunzipSync } from 'node:zlib';
+import { EtlError } from '../core/errors.ts';
+import { type ExactDocument, parseDocument } from '../core/exact-json.ts';
+import { LIMITS } from '../core/limits.ts';
+import type { FetchRecord } from '../core/records.ts';
+import { type Incoming, isGzipEncoding } from './answer.ts';
+import type { JsonValue, PackWriter } from './pack.ts';
+import type { Vault } from './vault.ts';
+
+/** An answer with its questions; what StoredAnswer of the vault is, too. */
+export interface LookupAnswer {
+  readonly fetch: FetchRecord;
+  readonly asked: unknown;
+  /** Decoded. */
+  readonly body: Uint8Array;
+}
+
+/** A fetch that was answered. */
+export interface Answered extends FetchRecord {
+  readonly status: number;
+}
+
+/** Whether the answer says why there is none. */
+export function isRefusal(fetch: FetchRecord): fetch is Answered {
+  return fetch.status !== null && fetch.status >= 300;
+}
+
+export interface LookupIncoming extends Incoming {
+  readonly status: number;
+}
+
+/** Counts the records of a document; throws `failed/…` when it is none of its kind. */
+export type DocumentCheck = (document: ExactDocument) => number;
+
+export interface ReceivedLookup {
+  readonly status: number;
+  /** Decoded. */
+  readonly body: Buffer;
+}
+
+/** The shape that a call's `consume` returns. */
+export interface ConsumedLookup {
+  readonly value: ReceivedLookup;
+  readonly bytesDecoded: number;
+  readonly sha256: string;
+  readonly vaultPath: string;
+  /** Records in the answer; null for one that says why there are none. */
+  readonly items: number | null;
+}
+
+export interface LookupPlace {
+  readonly pipeline: string;
+  readonly vault: Vault;
+  readonly pack: PackWriter;
+}
+
+/**
+ * Takes an answer in. Errors: `retry/not_json` (a page of somebody else's, which passes), `retry/damaged_gzip`,
+ * `failed/answer_too_large`, `failed/content_encoding`, and those of `check`; the hint names the file in which the body lies.
+ */
+export async function receiveLookup(
+  { fetchId, status, contentEncoding, body }: LookupIncoming,
+  questions: JsonValue,
+  check: DocumentCheck,
+  { pipeline, vault, pack }: LookupPlace,
+): Promise<ConsumedLookup> {
+  const { received, decoded, isGzip } = await wholeAnswer(contentEncoding, body);
+  let items: number | null = null;
+  try {
+    if (status < 300) items = check(documentOf(decoded));
+  } catch (error) {
+    if (!(error instanceof EtlError)) throw error;
+    const file = await vault.setAside(pipeline, fetchId, received, isGzip);
+    throw new EtlError(error.code === 'not_json' ? 'retry' : error.kind, error.code, error.message, {
+      cause: error.cause,
+      concern: { ...error.concern, file },
+      hint: `what was received lies in ${file}`,
+    });
+  }
+  return {
+    value: { status, body: decoded },
+    bytesDecoded: decoded.length,
+    sha256: createHash('sha256').update(decoded).digest('hex'),
+    vaultPath: await pack.add(questions, received, isGzip),
+    items,
+  };
+}
+
+export interface WholeAnswer {
+  /** As it came. */
+  readonly received: Buffer;
+  readonly decoded: Buffer;
+  readonly isGzip: boolean;
+}
+
+/** An answer read whole. Errors: `retry/damaged_gzip`, `failed/answer_too_large`, `failed/content_encoding`. */
+export async function wholeAnswer(
+  contentEncoding: string | null,
+  body: AsyncIterable<Uint8Array>,
+): Promise<WholeAnswer> {
+  const isGzip = isGzipEncoding(contentEncoding);
+  const received = await wholeBody(body);
+  return { received, isGzip, decoded: isGzip ? gunzipped(received) : received };
+}
+
+/** The decoded body as a document; bytes that are no UTF-8 become U+FFFD. Errors: `failed/not_json`. */
+export function documentOf(body: Uint8Array): ExactDocument {
+  try {
+    return parseDocument(bodyText(body));
+  } catch (cause) {
+    if (!(cause instanceof SyntaxError)) throw cause;
+    throw new EtlError('failed', 'not_json', `the answer is no JSON: ${cause.message}`, { cause });
+  }
+}
+
+export function bodyText(body: Uint8Array): string {
+  return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
+}
+
+export function isSoundUtf8(body: Uint8Array): boolean {
+  return isUtf8(body);
+}
+
+async function wholeBody(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body) {
+    length += chunk.length;
+    if (length > LIMITS.lookupAnswerBytes) throw tooLarge();
+    chunks.push(chunk.slice());
+  }
+  return Buffer.concat(chunks);
+}
+
+function gunzipped(bytes: Buffer): Buffer {
+  try {
+    return gunzipSync(bytes, { maxOutputLength: LIMITS.lookupAnswerBytes });
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge();
+    throw new EtlError('retry', 'damaged_gzip', 'the answer is damaged: its gzip data does not unpack', { cause });
+  }
+}
+
+function tooLarge(): EtlError {
+  return new EtlError('failed', 'answer_too_large', `the answer is larger than ${LIMITS.lookupAnswerBytes} bytes`);
+}

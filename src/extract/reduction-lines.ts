@@ -1,0 +1,229 @@
+/**
+ * The reductions file → lines for the typing, every value as text. The file is read as it streams; columns are found by their
+ * names in the header, in any order.
+ *
+ * A file whose header is not known is refused whole, so that what was loaded before stays. A single line that does not fit is
+ * handed on as a line that will be set aside.
+ */
+import { EtlError } from '../core/errors.ts';
+import { LIMITS } from '../core/limits.ts';
+import type { DriftRecord } from '../core/records.ts';
+import { FileSink } from '../disk/sink.ts';
+
+export interface ReductionFormat {
+  /** One character. */
+  readonly delimiter: string;
+  /** What the header calls the columns; upper and lower case are the same. */
+  readonly columns: ReductionColumns;
+}
+
+export interface ReductionColumns {
+  readonly ean: string;
+  readonly maximumPrice: string;
+  readonly costReduction: string;
+  readonly startDate: string;
+  readonly endDate: string;
+}
+
+/** What every line gets beside its own fields, by the names of the declaration. */
+export interface ReductionContext {
+  readonly fetchId: string;
+  readonly fileName: string;
+  readonly observedOn: string;
+  readonly observedFrom: string;
+}
+
+export interface ReductionLines {
+  readonly lines: number;
+  readonly longestLineBytes: number;
+  readonly drift: readonly Pick<DriftRecord, 'kind' | 'field' | 'count' | 'example'>[];
+}
+
+const FIELDS = ['ean', 'maximumPrice', 'costReduction', 'startDate', 'endDate'] as const;
+/** Lines gathered before they are handed to the file. */
+const LINES_A_WRITE = 2000;
+const REPLACED = '\ufffd';
+
+/**
+ * Writes the lines of a decoded file into `linesFile`.
+ * Errors: `failed/unknown_header`, `failed/empty_file`, `failed/line_too_long`, each with what was found.
+ */
+export async function reductionLines(
+  body: AsyncIterable<Uint8Array>,
+  format: ReductionFormat,
+  context: ReductionContext,
+  linesFile: string,
+): Promise<ReductionLines> {
+  const sink = await FileSink.open(linesFile);
+  const maker = new LineMaker(format, context);
+  try {
+    for await (const text of textLines(body)) {
+      maker.take(text);
+      if (maker.waiting.length >= LINES_A_WRITE) await sink.write(maker.flush());
+    }
+    await sink.write(maker.flush());
+  } finally {
+    await sink.close();
+  }
+  return maker.result();
+}
+
+class LineMaker {
+  waiting: string[] = [];
+  private readonly format: ReductionFormat;
+  private readonly constants: string;
+  private header: Header | null = null;
+  private lines = 0;
+  private longest = 0;
+  private damaged = 0;
+  private damagedExample = '';
+
+  constructor(format: ReductionFormat, { fetchId, fileName, observedOn, observedFrom }: ReductionContext) {
+    this.format = format;
+    this.constants = JSON.stringify({ _f: fetchId, fileName, observedOn, observedFrom, isPresent: 'true' }).slice(
+      1,
+      -1,
+    );
+  }
+
+  take(text: string): void {
+    if (text === '') return;
+    if (this.header === null) {
+      this.header = headerOf(text, this.format);
+      return;
+    }
+    if (text.includes(REPLACED)) {
+      this.damaged += 1;
+      this.damagedExample ||= text.slice(0, 100);
+    }
+    const line = this.lineOf(text, this.header);
+    this.lines += 1;
+    this.longest = Math.max(this.longest, line.length * 3);
+    this.waiting.push(line);
+  }
+
+  flush(): Uint8Array {
+    const bytes = Buffer.from(this.waiting.join(''));
+    this.waiting = [];
+    return bytes;
+  }
+
+  result(): ReductionLines {
+    if (this.header === null)
+      throw new EtlError('failed', 'empty_file', 'the reductions file is empty: it has not even a header', {
+        hint: 'what was loaded before stays; the next run asks again',
+      });
+    const drift = this.header.unknown.map((field) => ({
+      kind: 'unknown_field',
+      field,
+      count: this.lines,
+      example: '',
+    }));
+    const torn = { kind: 'no_utf8', field: 'line', count: this.damaged, example: this.damagedExample };
+    return { lines: this.lines, longestLineBytes: this.longest, drift: this.damaged > 0 ? [...drift, torn] : drift };
+  }
+
+  private lineOf(text: string, header: Header): string {
+    const { delimiter } = this.format;
+    const cells = cellsOf(text, delimiter);
+    const start = `{"_i":"${this.lines}",${this.constants},"_raw":${JSON.stringify(clean(text).slice(0, LIMITS.rejectRawBytes))}`;
+    if (cells.length !== header.width) {
+      const wrong = `wrong_fields:${cells.length} fields where the header has ${header.width}`;
+      return `${start},"_b":${JSON.stringify(wrong)}}\n`;
+    }
+    let line = start;
+    for (const [i, field] of FIELDS.entries()) {
+      const value = clean(cells[header.places[i]!]!.trim());
+      if (value !== '') line += `,"${field}":${JSON.stringify(value)}`;
+    }
+    if (header.unknown.length > 0) {
+      const more = Object.fromEntries(
+        header.unknownPlaces.map((place, i) => [header.unknown[i]!, clean(cells[place]!)]),
+      );
+      line += `,"_x":${JSON.stringify(JSON.stringify(more))}`;
+    }
+    return `${line}}\n`;
+  }
+}
+
+interface Header {
+  readonly width: number;
+  /** Where each of FIELDS stands. */
+  readonly places: readonly number[];
+  readonly unknown: readonly string[];
+  readonly unknownPlaces: readonly number[];
+}
+
+function headerOf(text: string, { delimiter, columns }: ReductionFormat): Header {
+  const names = cellsOf(text, delimiter).map((cell) => cell.trim());
+  const lower = names.map((name) => name.toLowerCase());
+  const places = FIELDS.map((field) => lower.indexOf(columns[field].toLowerCase()));
+  const missing = FIELDS.filter((_, i) => places[i] === -1).map((field) => columns[field]);
+  const twice = FIELDS.filter((field) => lower.filter((name) => name === columns[field].toLowerCase()).length > 1);
+  if (missing.length > 0 || twice.length > 0) {
+    const what = missing.length > 0 ? `no column ${missing.join(', ')}` : `two columns ${columns[twice[0]!]}`;
+    throw new EtlError(
+      'failed',
+      'unknown_header',
+      `the header of the reductions file has ${what}: ${JSON.stringify(clean(text).slice(0, 200))}, read with the delimiter ${JSON.stringify(delimiter)}`,
+      {
+        hint: 'what was loaded before stays; when the service changed its file, mend pipelines.reductions.delimiter or .columns in the settings',
+      },
+    );
+  }
+  const unknownPlaces = names.flatMap((_, i) => (places.includes(i) ? [] : [i]));
+  return {
+    width: names.length,
+    places,
+    unknownPlaces,
+    unknown: unknownPlaces.map((i) => clean(names[i]!).slice(0, 100)),
+  };
+}
+
+/** The cells of a line; a cell in quotes may hold the delimiter, and a quote as two. */
+function cellsOf(text: string, delimiter: string): string[] {
+  if (!text.includes('"')) return text.split(delimiter);
+  const cells: string[] = [];
+  let at = 0;
+  while (at <= text.length) {
+    if (text[at] !== '"') {
+      const end = text.indexOf(delimiter, at);
+      cells.push(text.slice(at, end === -1 ? text.length : end));
+      at = end === -1 ? text.length + 1 : end + 1;
+      continue;
+    }
+    let end = at + 1;
+    while (end < text.length && !(text[end] === '"' && text[end + 1] !== '"')) end += text[end] === '"' ? 2 : 1;
+    cells.push(text.slice(at + 1, end).replaceAll('""', '"'));
+    const next = text.indexOf(delimiter, end + 1);
+    at = next === -1 ? text.length + 1 : next + 1;
+  }
+  return cells;
+}
+
+/** NUL has no place in Postgres, and a lone surrogate none in UTF-8. */
+function clean(text: string): string {
+  return text.replaceAll('\u0000', '').toWellFormed();
+}
+
+/** The lines of a text in UTF-8, without their ends; bytes that are no UTF-8 become U+FFFD. */
+async function* textLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder('utf-8');
+  let rest = '';
+  for await (const chunk of body) {
+    const parts = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+    rest = parts.pop()!;
+    if (rest.length > LIMITS.itemBytes)
+      throw new EtlError(
+        'failed',
+        'line_too_long',
+        `the reductions file has a line of more than ${LIMITS.itemBytes} characters`,
+        {
+          hint: 'this is no reductions file; what was loaded before stays',
+        },
+      );
+    for (const part of parts) yield part.endsWith('\r') ? part.slice(0, -1) : part;
+  }
+  rest += decoder.decode();
+  if (rest !== '') yield rest.endsWith('\r') ? rest.slice(0, -1) : rest;
+}

@@ -1,0 +1,55 @@
+/** The files in which runs keep the records of their look-ups, read from where somebody left off. */
+import { open, readdir, stat } from 'node:fs/promises';
+import path from 'node:path';
+import type { FetchRecord } from '../core/records.ts';
+import { RUN_RECORDS } from './fetch-order.ts';
+
+export interface RunRecords {
+  readonly runId: string;
+  readonly file: string;
+  readonly bytes: number;
+}
+
+/** Those of a pipeline, oldest run first. `vaultRoot` is the folder of the vault. */
+export async function runRecords(vaultRoot: string, pipeline: string): Promise<RunRecords[]> {
+  const folder = path.join(vaultRoot, pipeline, 'fetches');
+  const found: RunRecords[] = [];
+  for (const month of await namesIn(folder))
+    for (const name of await namesIn(path.join(folder, month)))
+      if (name.endsWith(RUN_RECORDS)) {
+        const file = path.join(folder, month, name);
+        found.push({ runId: name.slice(0, -RUN_RECORDS.length), file, bytes: (await stat(file)).size });
+      }
+  return found.sort((a, b) => (a.runId < b.runId ? -1 : 1));
+}
+
+/** The records behind byte `from`, in the order of completion. What a power cut has torn is left out. */
+export async function readRecords({ file, bytes }: RunRecords, from: number): Promise<FetchRecord[]> {
+  const handle = await open(file, 'r');
+  try {
+    const buffer = Buffer.alloc(Math.max(0, bytes - from));
+    for (let at = 0; at < buffer.length; ) {
+      const { bytesRead } = await handle.read(buffer, at, buffer.length - at, from + at);
+      if (bytesRead === 0) break;
+      at += bytesRead;
+    }
+    return buffer.toString('utf8').split('\n').flatMap(parsed);
+  } finally {
+    await handle.close();
+  }
+}
+
+function parsed(line: string): FetchRecord[] {
+  try {
+    return line === '' ? [] : [JSON.parse(line) as FetchRecord];
+  } catch {
+    return [];
+  }
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  return readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return [];
+    throw error;
+  });
+}

@@ -1,0 +1,177 @@
+/**
+ * What was told, against what was known: of the rows that look-ups and files bring, those that say something new.
+ *
+ * A thing (`versions.of`) is known by its newest row. Rows that were told later stand in the order of time behind it, and a row
+ * is kept when it differs from the one before it. So one pass takes in a single night, several nights that a crash left
+ * behind, or a whole history in a replay; and to take an answer in twice changes nothing.
+ */
+import { DUCKDB_TYPE } from '../core/columns.ts';
+import type { Day } from '../core/days.ts';
+import { assert } from '../core/errors.ts';
+import {
+  FETCH_COLUMN,
+  OBSERVED_FROM,
+  OBSERVED_ON,
+  type Pipeline,
+  storedColumns,
+  type Versions,
+} from '../core/pipeline.ts';
+import { rowHashSql } from '../engine/content.ts';
+import { type Engine, quoteList, quoteName, quoteText } from '../engine/duckdb.ts';
+import { lineColumns, typedSelect } from './typing.ts';
+
+/** Rows as they were told, every value as text under the names of the declaration's fields. */
+export interface Told {
+  readonly pipeline: Pipeline;
+  /** A FROM item with the columns of `lineColumns` and those of CARRIED. */
+  readonly source: string;
+  readonly lines: number;
+}
+
+/** Besides the fields: the fetch, the record as text for a reject, and for a part the item of its whole. */
+export const CARRIED = ['_f', '_raw', '_p'] as const;
+
+/** Lines in a file as such a source. */
+export function linesSource(pipeline: Pipeline, file: string, longestLineBytes: number): string {
+  // maximum_object_size is allocated twice by each thread, hence what is needed and no more.
+  const size = Math.max(longestLineBytes + 1024, 64 * 1024);
+  return `read_json(${quoteText(file)}, format = 'newline_delimited', records = true, compression = 'uncompressed',
+    maximum_object_size = ${size}, columns = ${lineColumns(pipeline, CARRIED)})`;
+}
+
+/** Names of the tables that belong to a pipeline while its rows are taken in. */
+export function tableNames({ name }: Pipeline) {
+  const at = (what: string) => quoteName(`${what} ${name}`);
+  return { told: at('told'), known: at('known'), fresh: at('fresh'), refused: at('refused'), rows: at('rows') };
+}
+
+export async function dropTables(engine: Engine, pipeline: Pipeline): Promise<void> {
+  const { told, known, fresh, refused, rows } = tableNames(pipeline);
+  await engine.run(`DROP VIEW IF EXISTS ${rows}`);
+  for (const table of [told, known, fresh, refused]) await engine.run(`DROP TABLE IF EXISTS ${table}`);
+}
+
+/** Makes table `told`: the typed rows, with `_version`, the hash of what makes a difference. */
+export async function readTold(engine: Engine, { pipeline, source, lines }: Told, timeZone: string): Promise<void> {
+  const { told } = tableNames(pipeline);
+  const rows = typedSelect(pipeline, source, null, timeZone, CARRIED);
+  const fetched = quoteName(FETCH_COLUMN);
+  // Without a line there is nothing that DuckDB could read columns from.
+  const read = await engine.run(
+    `CREATE OR REPLACE TABLE ${told} AS SELECT * EXCLUDE (_f, _raw), CASE WHEN _reject IS NOT NULL THEN _raw END AS _raw, _f AS ${fetched}, ${versionHash(pipeline)} AS _version
+     FROM (${rows}) ${lines === 0 ? 'LIMIT 0' : ''}`,
+  );
+  const { n } = await engine.row(`SELECT count(*) AS n FROM ${told}`);
+  assert(Number(n) === lines, `${pipeline.name}: ${lines} lines were written, ${n} read (${read})`);
+}
+
+function versionHash(pipeline: Pipeline): string {
+  return rowHashSql(pipeline, [OBSERVED_ON, OBSERVED_FROM, ...(pipeline.versions?.aside ?? [])]);
+}
+
+/** Makes table `known`: the newest row of every thing, from the lake's files; of all things, also those not told about. */
+export async function readKnown(engine: Engine, pipeline: Pipeline, files: readonly string[]): Promise<void> {
+  const { known } = tableNames(pipeline);
+  const versions = versionsOf(pipeline);
+  const things = versions.of.map(quoteName).join(', ');
+  const select = `${things}, ${quoteName(OBSERVED_FROM)}, ${versionHash(pipeline)} AS _version, coalesce(${versions.presentWhen}, false) AS _present`;
+  if (files.length === 0) {
+    const none = storedColumns(pipeline).map((c) => `NULL::${DUCKDB_TYPE[c.kind]} AS ${quoteName(c.column)}`);
+    await engine.run(`CREATE OR REPLACE TABLE ${known} AS SELECT ${select} FROM (SELECT ${none.join(', ')}) LIMIT 0`);
+    return;
+  }
+  const newest = `row_number() OVER (PARTITION BY ${things} ORDER BY ${quoteName(OBSERVED_FROM)} DESC) = 1`;
+  await engine.run(
+    `CREATE OR REPLACE TABLE ${known} AS SELECT ${select} FROM read_parquet(${quoteList(files)}, union_by_name = true) QUALIFY ${newest}`,
+  );
+}
+
+/** A told set of rows that is the whole: what is not among them is gone. */
+export interface Whole {
+  readonly day: Day;
+  /** ISO 8601. */
+  readonly at: string;
+  readonly fetchId: string;
+  /** Values, as SQL, that a row has which says that a thing is gone; columns that are not named are null. */
+  readonly gone: Readonly<Record<string, string>>;
+}
+
+/** Adds to `told` a row for every thing that was there and was not told. */
+export async function addGone(engine: Engine, pipeline: Pipeline, whole: Whole): Promise<void> {
+  const { told, known } = tableNames(pipeline);
+  const versions = versionsOf(pipeline);
+  const values = storedColumns(pipeline).map(({ column, kind }) => {
+    const name = quoteName(column);
+    if (versions.of.includes(column)) return `k.${name}`;
+    if (column === OBSERVED_ON) return `DATE ${quoteText(whole.day)} AS ${name}`;
+    if (column === OBSERVED_FROM) return `TIMESTAMPTZ ${quoteText(whole.at)} AS ${name}`;
+    if (column === FETCH_COLUMN) return `${quoteText(whole.fetchId)} AS ${name}`;
+    return `${whole.gone[column] ?? 'NULL'}::${DUCKDB_TYPE[kind]} AS ${name}`;
+  });
+  const first = `(SELECT coalesce(max(_item), -1) FROM ${told})`;
+  await engine.run(
+    `INSERT INTO ${told} BY NAME SELECT *, ${versionHash(pipeline)} AS _version, ${rowHashSql(pipeline)} AS _hash, '' AS _drift,
+       ${first} + row_number() OVER () AS _item FROM (
+         SELECT ${values.join(', ')} FROM ${known} AS k WHERE k._present AND NOT EXISTS (
+           SELECT 1 FROM ${told} AS t WHERE t._reject IS NULL AND ${sameThing(versions, 't', 'k')}))`,
+  );
+}
+
+export interface Comparison {
+  /** Rows told that say something new. */
+  readonly fresh: number;
+  /** Rows told twice at the same instant, of which one is enough. */
+  readonly duplicates: number;
+  /** Things told about that were there before, and how many of them still are; of a whole, all that were and all that are. */
+  readonly present: number;
+  readonly stillPresent: number;
+}
+
+/** Makes table `fresh`: the rows of `told` that differ from what was known before them. */
+export async function compare(engine: Engine, pipeline: Pipeline, isWhole: boolean): Promise<Comparison> {
+  const { told, known, fresh } = tableNames(pipeline);
+  const versions = versionsOf(pipeline);
+  const things = versions.of.map(quoteName);
+  const from = quoteName(OBSERVED_FROM);
+  const same = sameThing(versions, 't', 'k');
+  await engine.run(
+    `CREATE OR REPLACE TABLE ${fresh} AS
+     WITH later AS (
+       SELECT ${things.map((thing) => `t.${thing}`).join(', ')}, t.${from}, t._version, t._item,
+         coalesce(${versions.presentWhen}, false) AS _present, k._version AS _known, k._present AS _was
+       FROM ${told} AS t LEFT JOIN ${known} AS k ON ${same}
+       WHERE t._reject IS NULL AND (k.${from} IS NULL OR t.${from} > k.${from})
+       QUALIFY row_number() OVER (PARTITION BY ${[...things.map((thing) => `t.${thing}`), `t.${from}`].join(', ')} ORDER BY t._item DESC) = 1)
+     SELECT _item, _present, _was, _version IS DISTINCT FROM coalesce(lag(_version) OVER line, _known) AS _new,
+       lead(_item) OVER line IS NULL AS _last
+     FROM later WINDOW line AS (PARTITION BY ${things.join(', ')} ORDER BY ${from}, _item)`,
+  );
+  const counts = await engine.row(
+    `SELECT count(*) FILTER (_new) AS fresh, count(*) AS n, count(*) FILTER (_last AND _was) AS present,
+       count(*) FILTER (_last AND _was AND _present) AS still, count(*) FILTER (_last AND _present) AS are FROM ${fresh}`,
+  );
+  const { sound } = await engine.row(
+    `SELECT count(*) AS sound FROM ${told} AS t LEFT JOIN ${known} AS k ON ${same}
+     WHERE t._reject IS NULL AND (k.${from} IS NULL OR t.${from} > k.${from})`,
+  );
+  const { were } = await engine.row(`SELECT count(*) FILTER (_present) AS were FROM ${known}`);
+  return {
+    fresh: Number(counts.fresh),
+    duplicates: Number(sound) - Number(counts.n),
+    present: Number(isWhole ? were : counts.present),
+    stillPresent: Number(isWhole ? counts.are : counts.still),
+  };
+}
+
+/** Whether two relations' rows name the same thing; nulls are equal. */
+export function sameThing({ of }: Versions, a: string, b: string): string {
+  return of
+    .map(quoteName)
+    .map((thing) => `${a}.${thing} IS NOT DISTINCT FROM ${b}.${thing}`)
+    .join(' AND ');
+}
+
+export function versionsOf({ name, versions }: Pipeline): Versions {
+  assert(versions, `the rows of ${name} are no versions`);
+  return versions;
+}

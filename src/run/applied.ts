@@ -1,0 +1,66 @@
+/**
+ * Up to where the answers of look-ups were made part of the lake: `state/applied/<pipeline>.json`, for each run the bytes of its
+ * index that were read. What lies behind is pending: a run that was killed left it, or it is held.
+ *
+ * A memory aid: when it is lost, everything that is newer than the lake's newest slice is pending, and to take an answer in
+ * twice changes nothing.
+ */
+import path from 'node:path';
+import { z } from 'zod';
+import type { Pipeline } from '../core/pipeline.ts';
+import type { FetchRecord } from '../core/records.ts';
+import { readIfThere, writeJson } from '../disk/atomic.ts';
+import { readRecords, runRecords } from '../extract/run-records.ts';
+import type { RunContext } from './context.ts';
+
+/** Runs that are remembered; older ones count as applied. */
+const RUNS_KEPT = 100;
+
+const shape = z.object({ runs: z.record(z.string(), z.int().nonnegative()) });
+
+export interface Pending {
+  /** Answers, in the order in which they came. */
+  readonly fetches: readonly FetchRecord[];
+  /** Notes that they are applied. */
+  done(): Promise<void>;
+}
+
+export async function pendingAnswers(context: RunContext, pipeline: Pipeline): Promise<Pending> {
+  const { paths } = context;
+  const file = path.join(paths.state, 'applied', `${pipeline.name}.json`);
+  const known = await readApplied(file);
+  const remembered = Object.keys(known ?? {}).sort();
+  // While not all are remembered that may be, one that is not was never read, however old it calls itself.
+  const oldest = remembered.length < RUNS_KEPT ? '' : remembered[0]!;
+  const since = known === null ? await newestSlice(context, pipeline) : '';
+  const fetches: FetchRecord[] = [];
+  const now: Record<string, number> = {};
+  for (const index of await runRecords(paths.vault, pipeline.name)) {
+    now[index.runId] = index.bytes;
+    const from = known?.[index.runId] ?? 0;
+    if (index.runId < oldest || index.bytes <= from) continue;
+    for (const fetch of await readRecords(index, from))
+      if (fetch.outcome === 'ok' && fetch.vault_path !== null && fetch.finished_at > since) fetches.push(fetch);
+  }
+  const kept = Object.fromEntries(Object.entries(now).sort().slice(-RUNS_KEPT));
+  return { fetches, done: () => writeJson(file, { runs: kept }) };
+}
+
+async function newestSlice({ lake }: RunContext, pipeline: Pipeline): Promise<string> {
+  const slices = await lake.slices(pipeline.name);
+  return [...slices.values()].reduce(
+    (newest, { content }) => (content.fetched_at > newest ? content.fetched_at : newest),
+    '',
+  );
+}
+
+async function readApplied(file: string): Promise<Record<string, number> | null> {
+  const text = await readIfThere(file);
+  if (text === null) return null;
+  try {
+    const parsed = shape.safeParse(JSON.parse(text));
+    return parsed.success ? parsed.data.runs : null;
+  } catch {
+    return null; // damaged
+  }
+}

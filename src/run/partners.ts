@@ -1,0 +1,59 @@
+/** The service's areas as a run uses them: a client each, opened when first needed, and where the records of fetches go. */
+import type { LookupName, Pipeline } from '../core/pipeline.ts';
+import type { FetchRecord } from '../core/records.ts';
+import type { PackWriter } from '../extract/pack.ts';
+import type { Area } from '../partner/settings.ts';
+import type { Partner } from './context.ts';
+import type { Session } from './session.ts';
+
+const LOOKUP_AREA: Readonly<Record<LookupName, Area>> = { commission: 'retailer', product: 'catalog' };
+
+/** The area whose calls fill a pipeline. */
+export function areaOf({ source }: Pipeline): Area {
+  if (source.kind === 'lookup') return LOOKUP_AREA[source.lookup];
+  return source.kind === 'report' ? 'reports' : 'retailer';
+}
+
+export class Partners {
+  /** Areas whose credentials were refused: no more calls into them. */
+  readonly refused = new Set<Area>();
+  private readonly session: Session;
+  private readonly open = new Map<Area, Promise<Partner>>();
+  private readonly packs = new Map<string, PackWriter>();
+
+  constructor(session: Session) {
+    this.session = session;
+  }
+
+  /** Errors: `usage/no_credentials`. */
+  of(pipeline: Pipeline): Promise<Partner> {
+    const area = areaOf(pipeline);
+    const { context, ledger } = this.session;
+    const partner = this.open.get(area) ?? context.openClient(area, ledger.runId, (record) => this.record(record));
+    this.open.set(area, partner);
+    return partner;
+  }
+
+  /** From now on records of the pipeline's fetches go into the pack, until `work` is done; then it is closed. */
+  async packing<T>(pipeline: Pipeline, pack: PackWriter, work: () => Promise<T>): Promise<T> {
+    this.packs.set(pipeline.name, pack);
+    try {
+      return await work();
+    } finally {
+      this.packs.delete(pipeline.name);
+      await pack.close();
+    }
+  }
+
+  async close(): Promise<void> {
+    const partners = await Promise.allSettled(this.open.values());
+    for (const partner of partners) if (partner.status === 'fulfilled') await partner.value.client.close();
+  }
+
+  private async record(record: FetchRecord): Promise<void> {
+    const { context, tally } = this.session;
+    tally.calls += 1;
+    const pack = this.packs.get(record.pipeline);
+    await (pack ? pack.record(record) : context.vault.record(record));
+  }
+}

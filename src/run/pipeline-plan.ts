@@ -1,0 +1,31 @@
+/** What is about to be done for a pipeline. */
+import type { Pipeline } from '../core/pipeline.ts';
+import type { PlannedWindow } from '../core/plan.ts';
+import type { LookupPlan } from './lookup-plan.ts';
+
+/** Requests of a report. */
+export interface WindowPlan {
+  readonly kind: 'windows';
+  readonly pipeline: Pipeline;
+  readonly windows: readonly PlannedWindow[];
+}
+
+/** The reductions file: whether its name is asked for. */
+export interface FilePlan {
+  readonly kind: 'file';
+  readonly pipeline: Pipeline;
+  readonly isDue: boolean;
+  /** The name that was told last, and when; null before the first time. */
+  readonly lastName: string | null;
+  readonly askedAt: string | null;
+  /** Name of the file that was loaded last. */
+  readonly lastFile: string | null;
+}
+
+export type PipelinePlan = WindowPlan | LookupPlan | FilePlan;
+
+/** Whether it needs calls. */
+export function isDue(plan: PipelinePlan): boolean {
+  if (plan.kind === 'windows') return plan.windows.length > 0;
+  return plan.kind === 'file' ? plan.isDue : plan.calls > 0;
+}

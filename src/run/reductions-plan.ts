@@ -1,0 +1,82 @@
+/** Whether the name of the reductions file is to be asked for, and what is known of the last one. */
+import path from 'node:path';
+import { z } from 'zod';
+import { isoTime } from '../core/clock.ts';
+import { type Pipeline, partsOf } from '../core/pipeline.ts';
+import { readIfThere, writeJson } from '../disk/atomic.ts';
+import { type Engine, quoteList } from '../engine/duckdb.ts';
+import type { RunContext } from './context.ts';
+import { slicesIn, type VersionPlace } from './held.ts';
+import type { FilePlan } from './pipeline-plan.ts';
+
+/** `state/reductions.json`: a memory aid; when it is lost the name is asked once more. */
+const shape = z.object({ askedAt: z.string(), name: z.string(), isLoaded: z.boolean() });
+
+/** The name that was told, and whether what it stands for is loaded. */
+export interface ToldName {
+  readonly name: string;
+  readonly isLoaded: boolean;
+}
+
+export interface LoadedFile {
+  readonly fileName: string;
+  readonly sha256: string;
+}
+
+/** The name is asked for at most once in `recheckMinutes`, whoever runs how often: the service allows ten calls an hour. */
+export async function planReductions(context: RunContext, engine: Engine, pipeline: Pipeline): Promise<FilePlan> {
+  const asked = await readAskedName(context);
+  const last = await lastFile(engine, { lake: context.lake, under: null }, context.pipelines, pipeline);
+  const sinceMs = asked === null ? Number.POSITIVE_INFINITY : context.clock.now() - Date.parse(asked.askedAt);
+  const isFresh = sinceMs >= 0 && sinceMs < context.lookups.reductions.recheckMinutes * 60_000;
+  return {
+    kind: 'file',
+    pipeline,
+    isDue: !isFresh || asked?.isLoaded !== true || last === null,
+    lastName: asked?.name ?? null,
+    askedAt: asked?.askedAt ?? null,
+    lastFile: last?.fileName ?? null,
+  };
+}
+
+/** The newest file that was loaded. */
+export async function lastFile(
+  engine: Engine,
+  place: VersionPlace,
+  pipelines: readonly Pipeline[],
+  reductions: Pipeline,
+): Promise<LoadedFile | null> {
+  const [files] = partsOf(pipelines, reductions);
+  if (!files) return null;
+  const slices = [...(await slicesIn(place, files)).values()].filter(({ entry }) => entry.file !== null);
+  const newest = slices.at(-1);
+  const file = newest?.lake.rowsFile(files.name, newest.entry);
+  if (!file) return null;
+  const [row] = await engine.rows(
+    `SELECT file_name, sha256 FROM read_parquet(${quoteList([file])}) ORDER BY observed_from DESC LIMIT 1`,
+  );
+  return row ? { fileName: String(row.file_name), sha256: String(row.sha256) } : null;
+}
+
+export async function keepAskedName({ paths, clock }: RunContext, told: ToldName): Promise<void> {
+  await writeJson(stateFile(paths.state), { askedAt: isoTime(clock.now()), ...told });
+}
+
+/** When the name of the newest file was asked for last; null before the first time. */
+export async function nameAskedAt(context: RunContext): Promise<string | null> {
+  return (await readAskedName(context))?.askedAt ?? null;
+}
+
+async function readAskedName({ paths }: RunContext): Promise<z.infer<typeof shape> | null> {
+  const text = await readIfThere(stateFile(paths.state));
+  try {
+    const parsed = shape.safeParse(JSON.parse(text ?? 'null'));
+    return parsed.success ? parsed.data : null;
+  } catch {
+    return null; // damaged
+  }
+}
+
+function stateFile(state: string): string {
+  return path.join(state, 'reductions.json');
+}

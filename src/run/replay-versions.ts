@@ -1,0 +1,155 @@
+/** Replay and release of pipelines whose rows are versions: look-ups and the reductions file. */
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { type Day, type DayRange, dayAt } from '../core/days.ts';
+import { EtlError } from '../core/errors.ts';
+import type { Pipeline } from '../core/pipeline.ts';
+import type { FetchRecord } from '../core/records.ts';
+import { FileSink } from '../disk/sink.ts';
+import { quoteList, quoteText } from '../engine/duckdb.ts';
+import { pendingAnswers } from './applied.ts';
+import type { RunContext } from './context.ts';
+import type { VersionPlace } from './held.ts';
+import { applyAnswers } from './lookups.ts';
+import { applyFile } from './reductions-file.ts';
+import { remake } from './remaking.ts';
+import { type RunOutcome, runSession, type Session } from './session.ts';
+
+/**
+ * Makes the versions from the range's first day on afresh from stored answers. It goes to the end, whatever the range says: what
+ * is a new version on a day hangs on what was known before it. Errors: `usage/nothing_stored`.
+ */
+export function replayVersions(
+  context: RunContext,
+  pipeline: Pipeline,
+  command: string,
+  range: DayRange,
+): Promise<RunOutcome> {
+  return runSession(context, command, [pipeline], async (session) => {
+    const fetches = await appliedSince(context, pipeline, range.from);
+    if (fetches.length === 0)
+      throw new EtlError(
+        'usage',
+        'nothing_stored',
+        `the vault holds no answer of ${pipeline.name} since ${range.from}`,
+        {
+          hint: `ask for what is due: partner-etl run ${pipeline.name}`,
+        },
+      );
+    const last = dayOf(context, fetches.at(-1)!);
+    if (last > range.to)
+      context.progress.note(`${pipeline.name}: made afresh until ${last}, since each day stands on the one before`);
+    context.progress.begin(pipeline.name, fetches.length, pipeline.source.kind === 'file' ? 'file' : 'call');
+    const work = (place: VersionPlace) =>
+      pipeline.source.kind === 'file'
+        ? takeFiles(session, pipeline, fetches, place)
+        : takeAnswers(session, pipeline, fetches, range.from, place);
+    const { done } = await pendingAnswers(context, pipeline);
+    session.tally.changed = await remake(session, pipeline, range.from, work);
+    if (pipeline.source.kind === 'lookup' && !(await hasHold(context, pipeline))) await done();
+    context.progress.end(pipeline.name);
+  });
+}
+
+/** Answers of that day and later; those that are held stay out. */
+async function appliedSince(context: RunContext, pipeline: Pipeline, from: Day): Promise<FetchRecord[]> {
+  const isFile = pipeline.source.kind === 'file';
+  const pending =
+    (await hasHold(context, pipeline)) && !isFile ? (await pendingAnswers(context, pipeline)).fetches : [];
+  const left = new Set(pending.map(({ fetch_id: id }) => id));
+  const found: FetchRecord[] = [];
+  for await (const fetch of context.vault.fetches(pipeline.name)) {
+    if (fetch.outcome !== 'ok' || fetch.vault_path === null || left.has(fetch.fetch_id)) continue;
+    if (isFile && fetch.notes?.file_name === undefined) continue;
+    if (dayOf(context, fetch) >= from) found.push(fetch);
+  }
+  return found;
+}
+
+async function hasHold({ lake }: RunContext, pipeline: Pipeline): Promise<boolean> {
+  return [...(await lake.slices(pipeline.name)).values()].some(({ held }) => held !== null);
+}
+
+async function takeAnswers(
+  session: Session,
+  pipeline: Pipeline,
+  fetches: readonly FetchRecord[],
+  from: Day,
+  place: VersionPlace,
+): Promise<void> {
+  const folder = path.join(session.work, `replay-${pipeline.name}`);
+  await mkdir(folder, { recursive: true });
+  const refusedFiles = await listRejects(session, pipeline, from, folder);
+  const nothing = async () => undefined;
+  await applyAnswers(session, pipeline, { fetches, done: nothing }, folder, { place, refusedFiles, isReleased: true });
+}
+
+/** What of the lists could not be asked is in no answer: it stays as it was set aside. */
+async function listRejects(
+  { engine, context }: Session,
+  pipeline: Pipeline,
+  from: Day,
+  folder: string,
+): Promise<string[]> {
+  const files: string[] = [];
+  for (const [day, entry] of await context.lake.slices(pipeline.name)) {
+    const rejects = day >= from ? context.lake.rejectsFile(pipeline.name, entry) : null;
+    if (rejects) files.push(rejects);
+  }
+  if (files.length === 0) return [];
+  const file = path.join(folder, 'list-rejects.ndjson');
+  const kept = await engine.run(
+    `COPY (SELECT fetch_id, item, slice_day AS day, reason, detail, raw FROM read_parquet(${quoteList(files)}) WHERE fetch_id LIKE 'r%')
+     TO ${quoteText(file)} (FORMAT json)`,
+  );
+  return kept > 0 ? [file] : [];
+}
+
+async function takeFiles(
+  session: Session,
+  pipeline: Pipeline,
+  fetches: readonly FetchRecord[],
+  place: VersionPlace,
+): Promise<void> {
+  for (const [i, fetch] of fetches.entries())
+    await takeFile(session, pipeline, fetch, path.join(session.work, `replay-file-${i}`), { place, isReleased: true });
+}
+
+/** Takes a stored reductions file in. */
+async function takeFile(
+  session: Session,
+  pipeline: Pipeline,
+  fetch: FetchRecord,
+  folder: string,
+  options: { readonly place?: VersionPlace; readonly isReleased: boolean },
+): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  const decoded = path.join(folder, 'decoded');
+  const sink = await FileSink.open(decoded);
+  try {
+    for await (const chunk of session.context.vault.answer(fetch, true)) await sink.write(chunk.slice());
+  } finally {
+    await sink.close();
+  }
+  session.tally.add(await applyFile(session, pipeline, fetch, decoded, path.join(folder, 'out'), options));
+}
+
+/** Applies what is held of such a pipeline: the answers that are pending, or the file that was fetched last. */
+export async function releaseVersions(session: Session, pipeline: Pipeline): Promise<void> {
+  const { context } = session;
+  const folder = path.join(session.work, `release-${pipeline.name}`);
+  await mkdir(folder, { recursive: true });
+  if (pipeline.source.kind !== 'file') {
+    const pending = await pendingAnswers(context, pipeline);
+    await applyAnswers(session, pipeline, pending, folder, { isReleased: true });
+    return;
+  }
+  let newest: FetchRecord | null = null;
+  for await (const fetch of context.vault.fetches(pipeline.name))
+    if (fetch.outcome === 'ok' && fetch.notes?.file_name !== undefined) newest = fetch;
+  if (newest) await takeFile(session, pipeline, newest, folder, { isReleased: true });
+}
+
+function dayOf({ timeZone }: RunContext, { finished_at: at }: FetchRecord): Day {
+  return dayAt(Date.parse(at), timeZone);
+}

@@ -1,0 +1,80 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { LIMITS } from '../../src/core/limits.ts';
+import { commissionItems } from '../../src/extract/commission-lines.ts';
+import { receiveLookup } from '../../src/extract/lookup-answer.ts';
+import { PackWriter } from '../../src/extract/pack.ts';
+import { FakeClock } from '../support/clock.ts';
+import { emptyVault, fetchOf, gathered } from './lookup-scene.ts';
+
+const PIPELINE = 'commission-rates';
+const QUESTIONS = [{ ean: '8712626055143', condition: 'NEW', price: '1.5' }];
+
+async function* inPieces(bytes: Uint8Array) {
+  for (let at = 0; at < bytes.length; at += 7) yield bytes.subarray(at, at + 7);
+}
+
+async function received(bytes: Uint8Array, contentEncoding: string | null, status = 200) {
+  const place = await emptyVault();
+  const pack = PackWriter.open(place.vault, PIPELINE, 'r0', '2026-03', new FakeClock());
+  const incoming = { fetchId: 'f1', status, contentEncoding, body: bytes.length > 1e6 ? [bytes] : inPieces(bytes) };
+  const consumed = receiveLookup(
+    { ...incoming, body: incoming.body as AsyncIterable<Uint8Array> },
+    QUESTIONS,
+    commissionItems,
+    { pipeline: PIPELINE, vault: place.vault, pack },
+  );
+  await consumed.catch(() => undefined);
+  return { ...place, pack, consumed };
+}
+
+describe('the answer of a look-up', () => {
+  test.each([
+    ['gzip', (text: string) => gzipSync(text)],
+    [null, (text: string) => Buffer.from(text)],
+  ])('encoded as %s is packed as received, with its questions', async (encoding, encode) => {
+    const text = '{"commissions":[{"ean":"1"},{"ean":"2"}]}';
+    const { vault, pack, consumed } = await received(encode(text), encoding);
+    const { value, sha256, vaultPath, bytesDecoded, items } = await consumed;
+    const fetch = fetchOf(1, { sha256, vault_path: vaultPath });
+    await pack.record(fetch);
+    await pack.close();
+    expect([value.status, value.body.toString(), bytesDecoded, items]).toEqual([200, text, text.length, 2]);
+    expect(await vault.asked(fetch)).toEqual(QUESTIONS);
+    expect(Buffer.concat(await gathered(vault.answer(fetch, true))).toString()).toBe(text);
+  });
+
+  test('that says why there is none is packed too, whatever it is', async () => {
+    const { consumed } = await received(Buffer.from('<html>no'), null, 404);
+    expect(await consumed).toMatchObject({ items: null, vaultPath: expect.stringContaining('r0.pack@0+') });
+  });
+
+  test.each([
+    ['<html>maintenance</html>', 'retry', 'not_json'],
+    ['{"commissions":null}', 'failed', 'no_commissions'],
+    ['[]', 'failed', 'not_an_object'],
+  ])('%s is set aside and refused', async (text, kind, code) => {
+    const { home, consumed } = await received(gzipSync(text), 'gzip');
+    const file = path.join(home, 'vault', PIPELINE, 'refused', 'f1.json.gz');
+    await expect(consumed).rejects.toMatchObject({ kind, code, hint: `what was received lies in ${file}` });
+    expect(gunzipSync(await readFile(file)).toString()).toBe(text);
+  });
+
+  test.each<[string, Uint8Array, string | null, string, string]>([
+    ['cut gzip', gzipSync('{"commissions":[]}').subarray(0, 20), 'gzip', 'retry', 'damaged_gzip'],
+    ['another encoding', Buffer.from('x'), 'br', 'failed', 'content_encoding'],
+    ['a body beyond the limit', Buffer.alloc(LIMITS.lookupAnswerBytes + 1, 0x20), null, 'failed', 'answer_too_large'],
+    [
+      'gzip that unpacks beyond the limit',
+      gzipSync(Buffer.alloc(LIMITS.lookupAnswerBytes + 1)),
+      'gzip',
+      'failed',
+      'answer_too_large',
+    ],
+  ])('with %s is refused', async (_, bytes, encoding, kind, code) => {
+    const { consumed } = await received(bytes, encoding);
+    await expect(consumed).rejects.toMatchObject({ kind, code });
+  });
+});

@@ -1,0 +1,83 @@
+/** A vault in a folder of its own, and answers of look-ups as a run packs them. */
+import { createHash } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { onTestFinished } from 'vitest';
+import type { FetchRecord } from '../../src/core/records.ts';
+import type { LookupAnswer } from '../../src/extract/lookup-answer.ts';
+import type { JsonValue, PackWriter } from '../../src/extract/pack.ts';
+import { Vault } from '../../src/extract/vault.ts';
+
+export interface Place {
+  readonly home: string;
+  readonly vault: Vault;
+  readonly warnings: string[];
+}
+
+export async function emptyVault(): Promise<Place> {
+  const home = await mkdtemp(path.join(tmpdir(), 'etl-lookups-'));
+  onTestFinished(() => rm(home, { recursive: true, force: true }));
+  const warnings: string[] = [];
+  return { home, warnings, vault: new Vault(home, path.join(home, 'vault'), (message) => warnings.push(message)) };
+}
+
+/** The record of an answered fetch; `number` gives its id and its age. */
+export function fetchOf(number: number, fields: Partial<FetchRecord> = {}): FetchRecord {
+  return {
+    fetch_id: `f${String(number).padStart(17, '0')}`,
+    run_id: 'r0',
+    pipeline: 'commission-rates',
+    window_from: null,
+    window_to: null,
+    method: 'POST',
+    url: 'http://127.0.0.1/retailer/commission',
+    attempt: 1,
+    started_at: '2026-03-20T01:59:59.000Z',
+    finished_at: '2026-03-20T02:00:00.123Z',
+    status: 200,
+    content_type: 'application/json',
+    bytes_received: 0,
+    bytes_decoded: 0,
+    sha256: null,
+    vault_path: null,
+    items: null,
+    outcome: 'ok',
+    error_code: null,
+    error_message: null,
+    ...fields,
+  };
+}
+
+/** Packs an answer and records its fetch; returns the record. */
+export async function pack(
+  writer: PackWriter,
+  number: number,
+  questions: JsonValue,
+  body: string,
+  isGzip = false,
+): Promise<FetchRecord> {
+  const sha256 = createHash('sha256').update(body).digest('hex');
+  const stored = isGzip ? gzipSync(body) : Buffer.from(body);
+  const fetch = fetchOf(number, { sha256, vault_path: await writer.add(questions, stored, isGzip) });
+  await writer.record(fetch);
+  return fetch;
+}
+
+/** An answer as the vault gives it. */
+export function answerOf(asked: unknown, body: unknown, fields: Partial<FetchRecord> = {}): LookupAnswer {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  return { fetch: fetchOf(1, fields), asked, body: Buffer.from(text) };
+}
+
+export async function linesIn(file: string): Promise<Record<string, string>[]> {
+  const lines = (await readFile(file, 'utf8')).split('\n').slice(0, -1);
+  return lines.map((line) => JSON.parse(line) as Record<string, string>);
+}
+
+export async function gathered<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+}

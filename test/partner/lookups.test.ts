@@ -1,0 +1,134 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import {
+  bulkCommissionCall,
+  productCall,
+  reductionsFileCall,
+  reductionsNameCall,
+  singleCommissionCall,
+} from '../../src/partner/lookups.ts';
+import { asText, endOf, Scene } from './scene.ts';
+import { answer } from './scripted-service.ts';
+
+let scene: Scene;
+beforeEach(async () => {
+  scene = await Scene.open();
+});
+afterEach(() => scene.close());
+
+const EAN = '8712626055143';
+const all = { specifications: true, image: true, offer: true, rating: true };
+const none = { specifications: false, image: false, offer: false, rating: false };
+const question = { ean: EAN, condition: 'NEW', price: null };
+const dutch = { ean: EAN, country: 'NL', language: 'nl' };
+
+describe('bulk commission', () => {
+  test('sends every question, prices digit by digit', async () => {
+    const questions = [
+      question,
+      { ean: '0000000000055', condition: 'GOOD', price: '9007199254740993.10' },
+      { ean: EAN, condition: 'NEW', price: '0.30' },
+    ];
+    const call = bulkCommissionCall(scene.settings(), 'commission-rates', questions, asText);
+    const { record } = await scene.client().call(call);
+    const [seen] = scene.service.calls;
+    expect([seen?.method, seen?.url]).toEqual(['POST', '/api/retailer/commission']);
+    expect(seen?.body).toBe(
+      `{"commissionQueries":[{"ean":"${EAN}","condition":"NEW"},` +
+        '{"ean":"0000000000055","condition":"GOOD","unitPrice":9007199254740993.10},' +
+        `{"ean":"${EAN}","condition":"NEW","unitPrice":0.30}]}`,
+    );
+    expect(seen?.headers).toMatchObject({
+      accept: 'application/vnd.retailer.v4+json',
+      'content-type': 'application/vnd.retailer.v4+json; charset=utf-8',
+      'accept-encoding': 'gzip',
+    });
+    expect(record).toMatchObject({ pipeline: 'commission-rates', window_from: null, window_to: null });
+  });
+
+  test('is tried again although it is a POST, since asking changes nothing', async () => {
+    scene.service.answers.push(answer(500));
+    const call = bulkCommissionCall(scene.settings(), 'commission-rates', [question], asText);
+    const { record } = await scene.client().call(call);
+    expect(record).toMatchObject({ status: 200, attempt: 2 });
+  });
+
+  test.each(['', '1e2', '-1.00', '01.00', '1.', '.5', '1,00', '1}', 'NaN'])('does not send the price %j', (price) => {
+    const ask = () => bulkCommissionCall(scene.settings(), 'commission-rates', [{ ...question, price }], asText);
+    expect(ask).toThrow('a price that is no decimal text');
+  });
+
+  test.each([0, 4])('does not send %i questions where a request takes 3', (count) => {
+    const questions = Array.from({ length: count }, () => question);
+    expect(() => bulkCommissionCall(scene.settings(), 'commission-rates', questions, asText)).toThrow(
+      `${count} questions in a request that takes 3`,
+    );
+  });
+});
+
+describe('single commission', () => {
+  test.each<[string | null, string]>([
+    [null, '?condition=AS_NEW'],
+    ['12.30', '?condition=AS_NEW&unit-price=12.30'],
+  ])('is asked for with the price %s as %s', async (price, query) => {
+    const asked = { ean: EAN, condition: 'AS_NEW', price };
+    await scene.client().call(singleCommissionCall(scene.settings(), 'commission-rates', asked, asText));
+    expect(scene.service.calls[0]?.url).toBe(`/api/retailer/commission/${EAN}${query}`);
+  });
+
+  test('has the turns and the budget of the bulk call', () => {
+    const settings = scene.settings();
+    const single = singleCommissionCall(settings, 'commission-rates', question, asText);
+    const bulk = bulkCommissionCall(settings, 'commission-rates', [question], asText);
+    expect([single.endpoint, single.budget]).toEqual([bulk.endpoint, bulk.budget]);
+  });
+});
+
+describe('a product', () => {
+  test.each<[string, typeof all, string]>([
+    ['everything', all, '&include-specifications=true&include-image=true&include-offer=true&include-rating=true'],
+    ['one part', { ...none, offer: true }, '&include-offer=true'],
+    ['nothing more', none, ''],
+  ])('is asked for with %s', async (_, parts, query) => {
+    await scene.client().call(productCall(scene.settings(), 'products', dutch, parts, asText));
+    const [seen] = scene.service.calls;
+    expect(seen?.url).toBe(`/api/catalog/v1/products/${EAN}?country-code=NL${query}`);
+    expect(seen?.headers).toMatchObject({ 'accept-language': 'nl', 'accept-encoding': 'gzip' });
+  });
+
+  test.each(['a/b', '../x', '$&', 'a?b#c', 'ü'])('an EAN %j stays one part of the path', (ean) => {
+    const { path } = productCall(scene.settings(), 'products', { ...dutch, ean }, none, asText);
+    expect(path).toBe(`/catalog/v1/products/${encodeURIComponent(ean)}`);
+  });
+});
+
+test.each([
+  ['reductions', reductionsFileCall, '/api/retailer/reductions'],
+  ['reductions-name', reductionsNameCall, '/api/retailer/reductions/latest'],
+] as const)('%s is asked for as CSV and gzip', async (endpoint, make, url) => {
+  const stop = new AbortController();
+  const call = make(scene.settings(), 'reductions', asText, stop.signal);
+  expect([call.endpoint, call.signal]).toEqual([endpoint, stop.signal]);
+  await scene.client().call(call);
+  const [seen] = scene.service.calls;
+  expect(seen?.url).toBe(url);
+  expect(seen?.headers).toMatchObject({ accept: 'application/vnd.retailer.v4+csv', 'accept-encoding': 'gzip' });
+});
+
+describe('statuses that answer a look-up', () => {
+  const settings = () => scene.settings();
+  test.each([
+    ['bulk commission', [400, 404], () => bulkCommissionCall(settings(), 'commission-rates', [question], asText)],
+    ['single commission', [400, 404], () => singleCommissionCall(settings(), 'commission-rates', question, asText)],
+    ['product', [400, 404, 406], () => productCall(settings(), 'products', dutch, all, asText)],
+    ['reductions', [], () => reductionsFileCall(settings(), 'reductions', asText)],
+    ['reductions-name', [], () => reductionsNameCall(settings(), 'reductions', asText)],
+  ] as const)('of %s are 2xx and %j', async (_, statuses, make) => {
+    const taken: number[] = [];
+    for (const status of [400, 404, 406, 409, 422]) {
+      scene.service.answers.push(answer(status, '{"title":"no"}'));
+      const end = await endOf(scene.client().call(make())).catch(() => taken.push(status));
+      expect([`failed/http_${status}`, taken.length]).toContain(end);
+    }
+    expect(taken).toEqual(statuses);
+  });
+});

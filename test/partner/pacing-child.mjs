@@ -1,0 +1,22 @@
+/** A process of its own that makes calls under a shared budget: `node pacing-child.mjs BUILD HOME COUNT CALLS`. Prints when. */
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+const [build, home, count, calls] = process.argv.slice(2);
+const load = (file) => import(pathToFileURL(path.join(build, 'src', file)).href);
+const { Pacing } = await load('partner/pacing.js');
+const { systemClock: clock } = await load('core/clock.js');
+const { homePaths } = await load('core/home.js');
+const quiet = () => undefined;
+const log = { debug: quiet, info: quiet, warn: quiet, error: quiet };
+
+const pacing = new Pacing({ home: homePaths(home), clock, log });
+const budget = { calls: Number(calls), perSeconds: 1, concurrency: 8, isShared: true };
+const call = async () => {
+  const turn = await pacing.turn('commission', budget);
+  turn.sent();
+  console.log(clock.now());
+  turn.answered();
+  turn.done();
+};
+await Promise.all(Array.from({ length: Number(count) }, call));

@@ -1,0 +1,55 @@
+/** A short budget between processes that know of each other through files alone. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { expect, inject, onTestFinished, test } from 'vitest';
+
+const CALLS = 20;
+
+/** A process that makes so many calls; `times` fills while it does. */
+class Caller {
+  readonly times: number[] = [];
+  readonly ended: Promise<unknown>;
+  private readonly process: ChildProcess;
+  private readonly begun: Promise<unknown>;
+
+  constructor(home: string, count: number) {
+    const script = path.join(import.meta.dirname, 'pacing-child.mjs');
+    const args = [script, inject('build'), home, String(count), String(CALLS)];
+    this.process = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    const lines = createInterface({ input: this.process.stdout! });
+    lines.on('line', (line) => this.times.push(Number(line)));
+    this.begun = once(lines, 'line');
+    this.ended = Promise.all([once(this.process, 'exit'), once(lines, 'close')]);
+  }
+
+  /** Resolves with its first call. */
+  async hasBegun(): Promise<void> {
+    await this.begun;
+  }
+
+  kill(): void {
+    this.process.kill('SIGKILL');
+  }
+}
+
+test('is not exceeded by three processes, of which one comes later and one is killed', async () => {
+  const home = await mkdtemp(path.join(tmpdir(), 'partner-etl-pacing-'));
+  onTestFinished(() => rm(home, { recursive: true, force: true, maxRetries: 5 }));
+  const first = new Caller(home, 100);
+  await first.hasBegun();
+  const victim = new Caller(home, 10_000);
+  await victim.hasBegun();
+  const last = new Caller(home, 30);
+  await last.hasBegun();
+  victim.kill();
+  await Promise.all([first.ended, victim.ended, last.ended]);
+
+  expect([first.times.length, last.times.length]).toEqual([100, 30]);
+  const all = [first, victim, last].flatMap(({ times }) => times).sort((a, b) => a - b);
+  const most = Math.max(...all.map((from) => all.filter((ms) => ms >= from && ms < from + 1000).length));
+  expect(most).toBeLessThanOrEqual(CALLS);
+});

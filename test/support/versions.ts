@@ -1,0 +1,149 @@
+/** What warehouses hold of the pipelines whose rows are versions: whole histories, and what is wrong with them. */
+import { pipelines } from '../../pipelines/index.ts';
+import {
+  EXTRA_COLUMN,
+  FETCH_COLUMN,
+  OBSERVED_FROM,
+  OBSERVED_ON,
+  OBSERVED_TO,
+  type Pipeline,
+  partsOf,
+  storedColumns,
+} from '../../src/core/pipeline.ts';
+import type { TargetName } from '../../src/warehouse/target.ts';
+import { rowsOf } from './lookups.ts';
+import type { World } from './nights.ts';
+
+/** The pipelines that people name; each with its parts. */
+export const VERSIONED: readonly string[] = ['products', 'commission-rates', 'reductions'];
+
+const wholes = pipelines.filter(({ name }) => VERSIONED.includes(name));
+const tables = wholes.flatMap((whole) => [whole, ...partsOf(pipelines, whole)]);
+
+export interface HistoryOptions {
+  readonly target?: TargetName;
+  /** Without the instants and the fetches, which are others in every run; the days stay, and which version is the current one. */
+  readonly isTimeless?: boolean;
+}
+
+/** Every row of every table, as texts, by table; without `loaded_at`. */
+export function historyOf(
+  world: World,
+  { target = 'duckdb', isTimeless = false }: HistoryOptions = {},
+): Promise<Readonly<Record<string, readonly string[]>>> {
+  return querying(world, target, async (rows) => {
+    const histories: Record<string, readonly string[]> = {};
+    for (const pipeline of tables) {
+      const columns = isTimeless ? timeless(pipeline) : [...textColumns(pipeline, []), ...instants(pipeline)];
+      histories[pipeline.table] = (await rows(`SELECT ${columns.join(', ')} FROM warehouse.${pipeline.table}`)).sort();
+    }
+    return histories;
+  });
+}
+
+/** Many queries on one warehouse; rows as texts, values apart by a space, null as `-`. */
+function querying<T>(
+  world: World,
+  name: TargetName,
+  work: (rows: (sql: string) => Promise<string[]>) => Promise<T>,
+): Promise<T> {
+  return world.within(({ targets }) => {
+    const target = targets.find((one) => one.name === name);
+    if (!target) throw new Error(`no target ${name}`);
+    return work(async (sql) => (await target.query(sql, 1_000_000)).rows.map((row) => row.map((v) => v ?? '-').join(' ')));
+  });
+}
+
+function timeless(pipeline: Pipeline): string[] {
+  const isCurrent = pipeline.versions ? [`${OBSERVED_TO} IS NULL`] : [];
+  return [...textColumns(pipeline, [FETCH_COLUMN]), ...isCurrent];
+}
+
+function instants({ versions }: Pipeline): string[] {
+  return [OBSERVED_FROM, ...(versions ? [OBSERVED_TO] : [])].map(
+    (name) => `CAST(extract(epoch FROM ${name}) AS DECIMAL(18, 3))`,
+  );
+}
+
+function textColumns(pipeline: Pipeline, without: readonly string[]): string[] {
+  return storedColumns(pipeline)
+    .filter(({ column }) => column !== OBSERVED_FROM && !without.includes(column))
+    .map(({ column }) => `"${column}"`);
+}
+
+/**
+ * What is never right: a version that does not end where the next one begins, one that says what the one before said, and a part
+ * that does not end with the row that it belongs to. Empty when all is well.
+ */
+export function flawsIn(world: World, target: TargetName = 'duckdb'): Promise<string[]> {
+  return querying(world, target, async (rows) => {
+    const flaws: string[] = [];
+    for (const whole of wholes) {
+      flaws.push(...(await rows(versionFlaws(whole))));
+      for (const part of partsOf(pipelines, whole))
+        if (part.versions) flaws.push(...(await rows(partFlaws(whole, part))));
+    }
+    return flaws;
+  });
+}
+
+function versionFlaws({ name, table, columns, versions }: Pipeline): string {
+  const aside = [OBSERVED_ON, OBSERVED_FROM, ...(versions?.aside ?? [])];
+  const told = [...columns.map(({ column }) => column), EXTRA_COLUMN].filter((column) => !aside.includes(column));
+  const says = told.map((column) => `coalesce(CAST("${column}" AS text), '-')`).join(` || ' ' || `);
+  const line = `OVER (PARTITION BY ${(versions?.of ?? []).join(', ')} ORDER BY ${OBSERVED_FROM})`;
+  return `SELECT '${name}', says, ${OBSERVED_FROM}, ${OBSERVED_TO}, after FROM (
+      SELECT ${OBSERVED_FROM}, ${OBSERVED_TO}, says, lead(${OBSERVED_FROM}) ${line} AS after, lag(says) ${line} AS before
+      FROM (SELECT *, ${says} AS says FROM warehouse.${table}) AS seen) AS seen
+    WHERE ${OBSERVED_TO} IS DISTINCT FROM after OR says = before`;
+}
+
+function partFlaws(whole: Pipeline, part: Pipeline): string {
+  const same = [...(part.versions?.of ?? []), OBSERVED_FROM].map((c) => `w.${c} IS NOT DISTINCT FROM p.${c}`);
+  return `SELECT '${part.name}', p.ean, p.${OBSERVED_FROM}, p.${OBSERVED_TO}, w.${OBSERVED_TO}
+    FROM warehouse.${part.table} AS p LEFT JOIN warehouse.${whole.table} AS w ON ${same.join(' AND ')}
+    WHERE w.ean IS NULL OR w.${OBSERVED_TO} IS DISTINCT FROM p.${OBSERVED_TO}`;
+}
+
+/** What the current versions say that the sandbox does not, and the other way round, for products and reductions; rates have their own. */
+export async function productDifferences(
+  world: World,
+  eans: readonly string[],
+  target: TargetName = 'duckdb',
+): Promise<string[]> {
+  const held = await rowsOf(
+    world,
+    `SELECT ean, outcome, title, offer_price FROM warehouse.dim_product WHERE observed_to IS NULL ORDER BY ean`,
+    target,
+  );
+  const told = eans.map((ean) => {
+    const truth = world.sandbox.truthOfProduct(ean, 'NL', 'nl') as
+      | { readonly title: string; readonly offer: { readonly price: string } }
+      | undefined;
+    return truth ? [ean, 'found', truth.title, Number(truth.offer.price).toFixed(6)].join(' ') : `${ean} not_found - -`;
+  });
+  return apart(held, told);
+}
+
+export async function fileDifferences(world: World, target: TargetName = 'duckdb'): Promise<string[]> {
+  const held = await rowsOf(
+    world,
+    'SELECT ean, maximum_price, cost_reduction, start_date, end_date FROM warehouse.fact_reduction WHERE is_current',
+    target,
+  );
+  const [, ...lines] = world.sandbox.reductionsFile().text.trim().split('\n');
+  const told = lines.map((line) => {
+    const [ean, maximum, cost, start, end] = line.split(',');
+    return [ean, Number(maximum).toFixed(6), Number(cost).toFixed(6), start, end].join(' ');
+  });
+  return apart(held, told);
+}
+
+function apart(held: readonly string[], told: readonly string[]): string[] {
+  const [a, b] = [new Set(held), new Set(told)];
+  return [
+    ...told.filter((row) => !a.has(row)).map((row) => `missing ${row}`),
+    ...held.filter((row) => !b.has(row)).map((row) => `too much ${row}`),
+    ...(held.length === a.size ? [] : ['rows stand twice']),
+  ];
+}
