@@ -69,8 +69,7 @@ export async function estimatePlans(context: RunContext, plans: readonly Pipelin
   }
   const fromLake = [];
   for (const target of context.targets) {
-    const lists = await Promise.all(context.pipelines.map((p) => missingIn(context, target, p)));
-    fromLake.push({ target: target.name, slices: lists.flat().length });
+    fromLake.push({ target: target.name, slices: (await missingIn(context, target)).length });
   }
   return {
     today: context.today,

@@ -6,8 +6,8 @@
  * agree) is left out and told; the rest is published.
  */
 import { asEtlError, type EtlError } from '../core/errors.ts';
-import type { Pipeline } from '../core/pipeline.ts';
 import type { DriftRecord, FetchRecord, RunRecord } from '../core/records.ts';
+import { changedSlices } from '../warehouse/changes.ts';
 import type { HoldRecord, LoadSlice, Publication, PublishResult, Target } from '../warehouse/target.ts';
 import type { RunContext } from './context.ts';
 import { driftOfRun, runsSince } from './ledger.ts';
@@ -23,19 +23,22 @@ const MOST_LEFT_OUT = 50;
 const TRIES = 3;
 
 /** Slices of the lake whose content a target does not have. */
-export async function missingIn(context: RunContext, target: Target, pipeline: Pipeline): Promise<LoadSlice[]> {
-  const digests = await target.digests(pipeline.name);
-  return (await allSlices(context, pipeline)).filter((s) => digests.get(s.content.day) !== s.content.digest);
+export async function missingIn(context: RunContext, target: Target): Promise<LoadSlice[]> {
+  return changedSlices({ slices: await allSlices(context) }, () => target.receipts());
 }
 
-/** Every slice of a pipeline that the lake holds. */
-export async function allSlices(context: RunContext, pipeline: Pipeline): Promise<LoadSlice[]> {
-  return [...(await context.lake.slices(pipeline.name)).values()].map((entry) => ({
-    pipeline,
-    content: entry.content,
-    file: context.lake.rowsFile(pipeline.name, entry),
-    rejectsFile: context.lake.rejectsFile(pipeline.name, entry),
-  }));
+/** Every slice that the lake holds. */
+async function allSlices(context: RunContext): Promise<LoadSlice[]> {
+  const slices: LoadSlice[] = [];
+  for (const pipeline of context.pipelines)
+    for (const entry of (await context.lake.slices(pipeline.name)).values())
+      slices.push({
+        pipeline,
+        content: entry.content,
+        file: context.lake.rowsFile(pipeline.name, entry),
+        rejectsFile: context.lake.rejectsFile(pipeline.name, entry),
+      });
+  return slices;
 }
 
 /**
@@ -51,8 +54,7 @@ export async function publishTo(
 ): Promise<Published> {
   const errors: EtlError[] = [];
   try {
-    const lists = context.pipelines.map((p) => (afresh ? allSlices(context, p) : missingIn(context, target, p)));
-    let slices = (await Promise.all(lists)).flat();
+    let slices = await (afresh ? allSlices(context) : missingIn(context, target));
     if (slices.length === 0 && !afresh) return { target: target.name, result: null, errors };
     const publication = await publicationOf(context, afresh ? null : target, run, drift);
     for (let tries = 1; ; ) {

@@ -2,11 +2,11 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { type Day, type DayRange, dayAt } from '../core/days.ts';
-import { EtlError } from '../core/errors.ts';
-import type { Pipeline } from '../core/pipeline.ts';
+import { assert, EtlError } from '../core/errors.ts';
+import { type Pipeline, partsOf } from '../core/pipeline.ts';
 import type { FetchRecord } from '../core/records.ts';
 import { FileSink } from '../disk/sink.ts';
-import { quoteList, quoteText } from '../engine/duckdb.ts';
+import { type Engine, quoteList, quoteText } from '../engine/duckdb.ts';
 import { pendingAnswers } from './applied.ts';
 import type { RunContext } from './context.ts';
 import type { VersionPlace } from './held.ts';
@@ -14,6 +14,7 @@ import { applyAnswers } from './lookups.ts';
 import { applyFile } from './reductions-file.ts';
 import { remake } from './remaking.ts';
 import { type RunOutcome, runSession, type Session } from './session.ts';
+import { sliceProblem } from './slice-problem.ts';
 
 /**
  * Makes the versions from the range's first day on afresh from stored answers. It goes to the end, whatever the range says: what
@@ -26,7 +27,7 @@ export function replayVersions(
   range: DayRange,
 ): Promise<RunOutcome> {
   return runSession(context, command, [pipeline], async (session) => {
-    const fetches = await appliedSince(context, pipeline, range.from);
+    const fetches = await appliedSince(session, pipeline, range.from);
     if (fetches.length === 0)
       throw new EtlError(
         'usage',
@@ -52,18 +53,45 @@ export function replayVersions(
 }
 
 /** Answers of that day and later; those that are held stay out. */
-async function appliedSince(context: RunContext, pipeline: Pipeline, from: Day): Promise<FetchRecord[]> {
+async function appliedSince({ context, engine }: Session, pipeline: Pipeline, from: Day): Promise<FetchRecord[]> {
   const isFile = pipeline.source.kind === 'file';
-  const pending =
-    (await hasHold(context, pipeline)) && !isFile ? (await pendingAnswers(context, pipeline)).fetches : [];
-  const left = new Set(pending.map(({ fetch_id: id }) => id));
+  const isApplied = isFile ? await appliedFiles(context, engine, pipeline) : await appliedAnswers(context, pipeline);
   const found: FetchRecord[] = [];
   for await (const fetch of context.vault.fetches(pipeline.name)) {
-    if (fetch.outcome !== 'ok' || fetch.vault_path === null || left.has(fetch.fetch_id)) continue;
+    if (fetch.outcome !== 'ok' || fetch.vault_path === null) continue;
     if (isFile && fetch.notes?.file_name === undefined) continue;
-    if (dayOf(context, fetch) >= from) found.push(fetch);
+    if (dayOf(context, fetch) >= from && isApplied(fetch)) found.push(fetch);
   }
   return found;
+}
+
+type IsApplied = (fetch: FetchRecord) => boolean;
+
+async function appliedAnswers(context: RunContext, pipeline: Pipeline): Promise<IsApplied> {
+  const pending = (await hasHold(context, pipeline)) ? (await pendingAnswers(context, pipeline)).fetches : [];
+  const left = new Set(pending.map(({ fetch_id: id }) => id));
+  return ({ fetch_id: id }) => !left.has(id);
+}
+
+/**
+ * A file that was held, and that nobody released before a newer one came, was never applied: its day has a slice, and no record
+ * of it. Of a day that the lake knows nothing of, or whose records are damaged, every file counts.
+ */
+async function appliedFiles(context: RunContext, engine: Engine, pipeline: Pipeline): Promise<IsApplied> {
+  const [files] = partsOf(context.pipelines, pipeline);
+  assert(files, `${pipeline.name} has no part for its files`);
+  const known = new Map<Day, ReadonlySet<string>>();
+  for (const day of (await context.lake.slices(pipeline.name)).keys()) known.set(day, new Set());
+  for (const [day, entry] of await context.lake.slices(files.name)) {
+    const file = context.lake.rowsFile(files.name, entry);
+    if (file === null) continue;
+    if ((await sliceProblem(engine, context.lake, files, entry)) !== null) known.delete(day);
+    else {
+      const rows = await engine.rows(`SELECT fetch_id FROM read_parquet(${quoteList([file])})`);
+      known.set(day, new Set(rows.map((row) => String(row.fetch_id))));
+    }
+  }
+  return (fetch) => known.get(dayOf(context, fetch))?.has(fetch.fetch_id) ?? true;
 }
 
 async function hasHold({ lake }: RunContext, pipeline: Pipeline): Promise<boolean> {

@@ -65,8 +65,7 @@ export async function statusOf(context: RunContext): Promise<Status> {
   const targets: TargetStatus[] = [];
   for (const target of context.targets) {
     try {
-      const lists = await Promise.all(context.pipelines.map((p) => missingIn(context, target, p)));
-      targets.push({ target: target.name, slices_behind: lists.flat().length, error: null });
+      targets.push({ target: target.name, slices_behind: (await missingIn(context, target)).length, error: null });
     } catch (thrown) {
       targets.push({ target: target.name, slices_behind: null, error: asEtlError(thrown).message });
     }

@@ -8,7 +8,7 @@ import type { FetchRecord } from '../core/records.ts';
 import { differingSums } from '../engine/control-sums.ts';
 import { Engine, quoteList, quoteName } from '../engine/duckdb.ts';
 import type { SliceEntry } from '../lake/entries.ts';
-import type { Target } from '../warehouse/target.ts';
+import { receiptsOf, type Target } from '../warehouse/target.ts';
 import type { RunContext } from './context.ts';
 import { sliceProblem } from './slice-problem.ts';
 
@@ -138,7 +138,7 @@ async function verifyTarget(context: RunContext, pipeline: Pipeline, target: Tar
     const [slices, sums, digests] = [
       await context.lake.slices(pipeline.name),
       await target.sums(pipeline),
-      await target.digests(pipeline.name),
+      receiptsOf(await target.receipts(), pipeline.name),
     ];
     const differences: Difference[] = [];
     for (const [day, { content }] of slices) {

@@ -10,7 +10,7 @@ import type { Day } from '../core/days.ts';
 import type { DriftRecord, FetchRecord, RunRecord } from '../core/records.ts';
 import type { BookkeepingTables, DriftTable, ReceiptTable, RunTable } from './bookkeeping-tables.ts';
 import type { AppliedMigration, Migration } from './migrations.ts';
-import type { HoldRecord, LoadSlice, Publication } from './target.ts';
+import type { HoldRecord, LoadSlice, Publication, Receipts } from './target.ts';
 
 export type Bookkeeping = Kysely<BookkeepingTables>;
 
@@ -108,15 +108,19 @@ export async function recordMigration(db: Bookkeeping, { number, name, sha256 }:
   await db.insertInto('etl.migration').values({ number, name, sha256, applied_at: at }).execute();
 }
 
-/** Digest of every slice whose receipt is current. */
-export async function currentDigests(db: Bookkeeping, pipeline: string): Promise<Map<Day, string>> {
-  const receipts = await db
+/** What is loaded. */
+export async function currentReceipts(db: Bookkeeping): Promise<Receipts> {
+  const rows = await db
     .selectFrom('etl.receipt')
-    .select([sql<string>`cast(slice_day as varchar)`.as('day'), 'digest'])
-    .where('pipeline', '=', pipeline)
+    .select(['pipeline', sql<string>`cast(slice_day as varchar)`.as('day'), 'digest'])
     .where('superseded_at', 'is', null)
     .execute();
-  return new Map(receipts.map(({ day, digest }) => [day as Day, digest]));
+  const receipts = new Map<string, Map<Day, string>>();
+  for (const { pipeline, day, digest } of rows) {
+    const days = receipts.get(pipeline) ?? new Map<Day, string>();
+    receipts.set(pipeline, days.set(day as Day, digest));
+  }
+  return receipts;
 }
 
 /** The newest run recorded; ids sort by birth. */

@@ -68,14 +68,24 @@ export interface QueryResult {
   readonly truncated: boolean;
 }
 
+/** Digest of every slice whose receipt is current, by pipeline and day. One question, because opening a warehouse costs more. */
+export type Receipts = ReadonlyMap<string, ReadonlyMap<Day, string>>;
+
+/** Those of one pipeline. */
+export function receiptsOf(receipts: Receipts, pipeline: string): ReadonlyMap<Day, string> {
+  return receipts.get(pipeline) ?? NO_RECEIPTS;
+}
+
+const NO_RECEIPTS: ReadonlyMap<Day, string> = new Map();
+
 export interface Target {
   readonly name: TargetName;
 
   /** Whether the warehouse exists and has its tables. Never creates anything. */
   exists(): Promise<boolean>;
 
-  /** Digest of every slice whose receipt is current; empty where the warehouse does not exist yet. Writes nothing. */
-  digests(pipeline: string): Promise<ReadonlyMap<Day, string>>;
+  /** What is loaded; nothing where the warehouse does not exist yet. Writes nothing. */
+  receipts(): Promise<Receipts>;
 
   /** Newest run recorded in the target, or null; later ones are due for recording. Writes nothing. */
   lastRunId(): Promise<string | null>;

@@ -2,13 +2,10 @@
 import { copyFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
-import { CliContext } from '../../src/cli/context.ts';
-import { Interrupt } from '../../src/cli/interrupt.ts';
-import { runProgram } from '../../src/cli/program.ts';
 import { addDays, type Day } from '../../src/core/days.ts';
 import { tryLock } from '../../src/disk/lock.ts';
-import { openWorld, packageRoot, type World } from '../support/nights.ts';
-import { TextWriter } from './surroundings.ts';
+import { openWorld, type World } from '../support/nights.ts';
+import { typedIn } from './typed.ts';
 
 let world: World;
 let from: Day;
@@ -20,22 +17,8 @@ beforeAll(async () => {
 afterAll(() => world.close());
 beforeEach(() => world.clock.set(world.clock.now() + 60_000));
 
-interface Typed {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-
 /** `partner-etl <words>` in this installation, with another environment where given. */
-async function typed(words: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Typed> {
-  const [stdout, stderr] = [new TextWriter(), new TextWriter()];
-  const interrupt = new Interrupt({ say: () => undefined, exit: () => undefined });
-  const { clock, home: cwd } = world;
-  const around = { env: { ...world.env, ...env }, cwd, packageRoot, version: '1.2.3', clock, interrupt };
-  const context = new CliContext({ ...around, stdout, stderr });
-  const code = await runProgram(words, context);
-  return { code, out: stdout.text, err: stderr.text };
-}
+const typed = (words: readonly string[], env: Readonly<Record<string, string>> = {}) => typedIn(world, words, { env });
 
 /** The same for a command with --json: what its one document on stdout says. */
 async function document(

@@ -2,12 +2,10 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vitest';
-import { CliContext } from '../../src/cli/context.ts';
-import { Interrupt } from '../../src/cli/interrupt.ts';
-import { runProgram } from '../../src/cli/program.ts';
 import { tryLock } from '../../src/disk/lock.ts';
-import { openWorld, packageRoot, type World } from '../support/nights.ts';
+import { openWorld, type World } from '../support/nights.ts';
 import { TextWriter } from './surroundings.ts';
+import { typedIn } from './typed.ts';
 
 /** Sound, and known to nobody. */
 const UNKNOWN = '9999999999994';
@@ -43,11 +41,8 @@ interface Options {
 async function lookup(words: readonly string[], { env = {}, terminal }: Options = {}) {
   // A terminal is not shown every call, as a log file is.
   const [stdout, stderr] = [new TextWriter(terminal), new TextWriter({ isTTY: true, columns: 200 })];
-  const interrupt = new Interrupt({ say: () => undefined, exit: () => undefined });
-  const { clock, home: cwd } = world;
-  const around = { env: { ...world.env, ...env }, cwd, packageRoot, version: '1.2.3', clock, interrupt };
   const before = calls();
-  const code = await runProgram(['lookup', ...words], new CliContext({ ...around, stdout, stderr }));
+  const { code } = await typedIn(world, ['lookup', ...words], { env, stdout, stderr });
   const made = Object.entries(calls()).map(([name, count]) => [name, count - (before[name] ?? 0)] as const);
   const asked = Object.fromEntries(made.filter(([name, count]) => name !== 'token' && count > 0));
   return { code, out: stdout.text, err: stderr.text, asked };

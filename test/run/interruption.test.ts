@@ -6,6 +6,7 @@ import type { RunContext, Step } from '../../src/run/context.ts';
 import { chosenPipelines } from '../../src/run/night.ts';
 import { nightPlans } from '../../src/run/plans.ts';
 import { statusOf } from '../../src/run/status.ts';
+import { receiptsOf } from '../../src/warehouse/target.ts';
 import { openWorld, type World } from '../support/nights.ts';
 
 let world: World;
@@ -31,7 +32,9 @@ const inLake = () =>
     [...(await lake.slices(name)).values()].map(({ content }) => [content.day, content.digest]),
   );
 const inWarehouse = () =>
-  digestsIn(async ({ targets }, name) => [...(await targets[0]!.digests(name))].sort(([a], [b]) => (a < b ? -1 : 1)));
+  digestsIn(async ({ targets }, name) =>
+    [...receiptsOf(await targets[0]!.receipts(), name)].sort(([a], [b]) => (a < b ? -1 : 1)),
+  );
 
 it('a second run at the same time is refused and told who is at work; looking on is allowed', async () => {
   const refusals: unknown[] = [];

@@ -8,12 +8,12 @@ import { EtlError } from '../../core/errors.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
 import { type Lock, lockHolder, waitLock } from '../../disk/lock.ts';
 import type { Engine } from '../../engine/duckdb.ts';
-import { appliedMigrations, currentDigests, hasBookkeeping, newestRunId, recordPublication } from '../bookkeeping.ts';
+import { appliedMigrations, currentReceipts, hasBookkeeping, newestRunId, recordPublication } from '../bookkeeping.ts';
 import { changedSlices } from '../changes.ts';
 import { pendingMigrations, readMigrations } from '../migrations.ts';
 import { checkFiles } from '../slice-files.ts';
 import { daySums, daySumsOf, emptying, loadsOf } from '../slice-sql.ts';
-import type { LoadSlice, Publication, PublishResult, QueryResult, SliceSums, Target } from '../target.ts';
+import type { LoadSlice, Publication, PublishResult, QueryResult, Receipts, SliceSums, Target } from '../target.ts';
 import { loadVersioned } from '../versions.ts';
 import { duckdbBookkeeping } from './dialect.ts';
 import { loadPipeline } from './load.ts';
@@ -57,8 +57,8 @@ class DuckdbTarget implements Target {
     return this.reading(false, (engine) => hasBookkeeping(duckdbBookkeeping(engine.connection)));
   }
 
-  async digests(pipeline: string): Promise<ReadonlyMap<Day, string>> {
-    return this.reading(new Map(), (engine) => currentDigests(duckdbBookkeeping(engine.connection), pipeline));
+  async receipts(): Promise<Receipts> {
+    return this.reading<Receipts>(new Map(), (engine) => currentReceipts(duckdbBookkeeping(engine.connection)));
   }
 
   async lastRunId(): Promise<string | null> {
@@ -81,7 +81,7 @@ class DuckdbTarget implements Target {
   async publish(publication: Publication): Promise<PublishResult> {
     const startedMs = this.clock.now();
     const { afresh = false } = publication;
-    const changed = await changedSlices(publication, (pipeline) => this.digests(pipeline));
+    const changed = await changedSlices(publication, () => this.receipts());
     if (changed.length === 0 && !afresh) return { slices: 0, rows: 0, tookMs: this.clock.now() - startedMs, copyMs: 0 };
     const lock = await this.lock(publication);
     try {
@@ -159,7 +159,7 @@ class DuckdbTarget implements Target {
     const db = duckdbBookkeeping(engine.connection);
     // Somebody else may have published while this one waited for the lock.
     const { afresh = false } = publication;
-    const changed = await changedSlices({ slices, afresh }, (pipeline) => currentDigests(db, pipeline));
+    const changed = await changedSlices({ slices, afresh }, () => currentReceipts(db));
     if (changed.length === 0 && !afresh) return { slices: 0, rows: 0 };
     const at = isoTime(this.clock.now());
     const place = 'rowid' as const;

@@ -6,11 +6,11 @@ import { EtlError } from '../../core/errors.ts';
 import { LIMITS } from '../../core/limits.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
 import { Engine } from '../../engine/duckdb.ts';
-import { type Bookkeeping, currentDigests, hasBookkeeping, newestRunId, recordPublication } from '../bookkeeping.ts';
+import { type Bookkeeping, currentReceipts, hasBookkeeping, newestRunId, recordPublication } from '../bookkeeping.ts';
 import { changedSlices } from '../changes.ts';
 import { checkFiles } from '../slice-files.ts';
 import { daySums, daySumsOf, emptying, loadsOf } from '../slice-sql.ts';
-import type { LoadSlice, Publication, PublishResult, QueryResult, SliceSums, Target } from '../target.ts';
+import type { LoadSlice, Publication, PublishResult, QueryResult, Receipts, SliceSums, Target } from '../target.ts';
 import { loadVersioned } from '../versions.ts';
 import { postgresBookkeeping } from './bookkeeping.ts';
 import { checkServer } from './check.ts';
@@ -62,8 +62,8 @@ class PostgresTarget implements Target {
     return this.reading(false, async () => true);
   }
 
-  async digests(pipeline: string): Promise<ReadonlyMap<Day, string>> {
-    return this.reading(new Map(), (_, db) => currentDigests(db, pipeline));
+  async receipts(): Promise<Receipts> {
+    return this.reading<Receipts>(new Map(), (_, db) => currentReceipts(db));
   }
 
   async lastRunId(): Promise<string | null> {
@@ -80,7 +80,7 @@ class PostgresTarget implements Target {
 
   async publish(publication: Publication): Promise<PublishResult> {
     const startedMs = this.clock.now();
-    const changed = await changedSlices(publication, (pipeline) => this.digests(pipeline));
+    const changed = await changedSlices(publication, () => this.receipts());
     const done =
       changed.length === 0 && !publication.afresh ? { slices: 0, rows: 0 } : await this.replace(publication, changed);
     return { ...done, tookMs: this.clock.now() - startedMs, copyMs: 0 };
@@ -122,7 +122,7 @@ class PostgresTarget implements Target {
         await takeLock(client, this.clock);
         const db = postgresBookkeeping(client);
         const { afresh = false } = publication;
-        const changed = await changedSlices({ slices, afresh }, (pipeline) => currentDigests(db, pipeline));
+        const changed = await changedSlices({ slices, afresh }, () => currentReceipts(db));
         if (changed.length === 0 && !afresh) return { slices: 0, rows: 0 };
         const at = isoTime(this.clock.now());
         const place = 'ctid' as const;

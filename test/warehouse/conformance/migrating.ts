@@ -4,6 +4,7 @@ import { orders } from '../../../pipelines/orders.ts';
 import { DUCKDB_TYPE, POSTGRES_TYPE } from '../../../src/core/columns.ts';
 import { LOADED_COLUMN, OBSERVED_TO, type Pipeline, storedColumns } from '../../../src/core/pipeline.ts';
 import { readMigrations } from '../../../src/warehouse/migrations.ts';
+import { receiptsOf } from '../../../src/warehouse/target.ts';
 import { day, publicationOf } from '../../support/slices.ts';
 import { type NewWarehouse, rowsOf, useBench } from '../bench.ts';
 
@@ -49,7 +50,7 @@ export function migrating(newWarehouse: NewWarehouse): void {
       await bench.warehouse.execute(change);
       await expect(publishAnother()).rejects.toMatchObject({ kind: 'failed', code, hint: expect.any(String) });
       await expect(bench.target.check()).rejects.toMatchObject({ kind: 'failed', code });
-      expect((await bench.target.digests('orders')).size).toBe(1);
+      expect(receiptsOf(await bench.target.receipts(), 'orders').size).toBe(1);
     });
 
     test('comments that somebody changed are as declared after the next publication', async () => {

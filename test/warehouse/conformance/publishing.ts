@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { orders } from '../../../pipelines/orders.ts';
 import { promotions } from '../../../pipelines/promotions.ts';
-import type { LoadSlice, Target } from '../../../src/warehouse/target.ts';
+import { type LoadSlice, receiptsOf, type Target } from '../../../src/warehouse/target.ts';
 import { day, publicationOf, runRecord } from '../../support/slices.ts';
 import { type NewWarehouse, rowsOf, useBench } from '../bench.ts';
 
@@ -25,7 +25,7 @@ export function publishing(newWarehouse: NewWarehouse): void {
       const { target, warehouse } = bench;
       const before = await warehouse.fingerprint();
       expect(await target.exists()).toBe(false);
-      expect(await target.digests('orders')).toEqual(new Map());
+      expect(receiptsOf(await target.receipts(), 'orders')).toEqual(new Map());
       expect(await target.lastRunId()).toBeNull();
       expect(await target.sums(orders)).toEqual(new Map());
       expect(await target.check()).toMatch(/\d+\.\d+/);
@@ -49,7 +49,7 @@ export function publishing(newWarehouse: NewWarehouse): void {
       expect(await rowsOf(target, 'SELECT pipeline, slice_day, item, raw FROM etl.reject')).toEqual([
         ['promotions', FIRST, '7', '{"x":1}'],
       ]);
-      expect(await target.digests('orders')).toEqual(new Map([[FIRST, sold.content.digest]]));
+      expect(receiptsOf(await target.receipts(), 'orders')).toEqual(new Map([[FIRST, sold.content.digest]]));
       expect(await target.exists()).toBe(true);
       expect(await target.lastRunId()).toBe('r1');
     });
@@ -138,7 +138,7 @@ export function publishing(newWarehouse: NewWarehouse): void {
       const one = await maker.make(orders, FIRST, []);
       const slices: LoadSlice[] = [one, ...(await maker.many(orders, SECOND, 405, 2))];
       expect(await target.publish(publicationOf('r1', slices))).toMatchObject({ slices: 406, rows: 810 });
-      expect((await target.digests('orders')).size).toBe(406);
+      expect(receiptsOf(await target.receipts(), 'orders').size).toBe(406);
     });
 
     test('shows readers the old or the new, never half of it', async () => {

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { orders } from '../../../pipelines/orders.ts';
 import { promotions } from '../../../pipelines/promotions.ts';
 import type { SliceContent } from '../../../src/core/records.ts';
-import type { LoadSlice } from '../../../src/warehouse/target.ts';
+import { type LoadSlice, receiptsOf } from '../../../src/warehouse/target.ts';
 import { day, publicationOf } from '../../support/slices.ts';
 import { leapingClock, type NewWarehouse, rowsOf, useBench } from '../bench.ts';
 
@@ -126,7 +126,7 @@ export function refusing(newWarehouse: NewWarehouse): void {
         code: 'publish',
         message: expect.stringMatching(/process \d+ on |session \d+ of /),
       });
-      expect(await patient.digests('orders')).toEqual(new Map());
+      expect(receiptsOf(await patient.receipts(), 'orders')).toEqual(new Map());
       await free();
       expect(await patient.publish(publicationOf('r1', slices))).toMatchObject({ slices: 1 });
     });

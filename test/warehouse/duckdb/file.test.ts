@@ -9,7 +9,7 @@ import { orders } from '../../../pipelines/orders.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { Engine } from '../../../src/engine/duckdb.ts';
 import { openDuckdbTarget } from '../../../src/warehouse/duckdb/target.ts';
-import type { Target } from '../../../src/warehouse/target.ts';
+import { receiptsOf, type Target } from '../../../src/warehouse/target.ts';
 import { day, publicationOf, SliceMaker } from '../../support/slices.ts';
 import { rowsOf } from '../bench.ts';
 import { type DuckdbWarehouse, duckdbWarehouse } from './warehouse.ts';
@@ -102,7 +102,7 @@ describe('the DuckDB file', () => {
 
   test('open for writing elsewhere: it is read and published all the same', async () => {
     await analyst('READ_WRITE');
-    expect((await target.digests('orders')).size).toBe(1);
+    expect(receiptsOf(await target.receipts(), 'orders').size).toBe(1);
     expect(await publish(2)).toMatchObject({ slices: 1 });
     expect(await rowsOf(target, COUNT)).toEqual([['2']]);
   });
@@ -140,7 +140,7 @@ describe('the DuckDB file', () => {
 
   test('damaged: the error says how to make it again', async () => {
     await truncate(warehouse.file, 5000);
-    await expect(target.digests('orders')).rejects.toMatchObject({
+    await expect(target.receipts()).rejects.toMatchObject({
       kind: 'failed',
       code: 'engine_open',
       hint: expect.stringContaining('rebuild'),

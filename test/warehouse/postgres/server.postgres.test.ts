@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { commissionRates, commissionReductions } from '../../../pipelines/commission-rates.ts';
 import { orders } from '../../../pipelines/orders.ts';
-import type { LoadSlice, Target } from '../../../src/warehouse/target.ts';
+import { type LoadSlice, receiptsOf, type Target } from '../../../src/warehouse/target.ts';
 import { day, publicationOf, SliceMaker } from '../../support/slices.ts';
 import { leapingClock, rowsOf } from '../bench.ts';
 import { type Cut, openProxy } from './proxy.ts';
@@ -99,7 +99,7 @@ describe('the Postgres server', () => {
     onTestFinished(() => warehouse.execute(`DROP OWNED BY ${name}; DROP ROLE ${name}`).catch(() => undefined));
     const guest = warehouse.openAt(warehouse.url.replace('postgres@', `${name}@`));
     const rights = { kind: 'failed', code: 'postgres_rights' };
-    expect((await guest.digests('orders')).size).toBe(2);
+    expect(receiptsOf(await guest.receipts(), 'orders').size).toBe(2);
     await expect(guest.check()).rejects.toMatchObject(rights);
     await expect(guest.publish(publicationOf('r2', await slices(2)))).rejects.toMatchObject(rights);
   });
@@ -135,7 +135,7 @@ describe('the Postgres server', () => {
       `ALTER DATABASE ${name} SET DateStyle = 'German'; ALTER DATABASE ${name} SET TimeZone = 'Asia/Tokyo'`,
     );
     const other = warehouse.open();
-    expect([...(await other.digests('orders')).keys()]).toEqual([FIRST, '2026-03-02']);
+    expect([...receiptsOf(await other.receipts(), 'orders').keys()]).toEqual([FIRST, '2026-03-02']);
     expect([...(await other.sums(orders)).keys()]).toEqual([FIRST, '2026-03-02']);
     expect(await other.publish(publicationOf('r2', await slices(2)))).toMatchObject({ slices: 2 });
   });
