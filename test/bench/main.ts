@@ -4,10 +4,11 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { ingest } from './ingest.ts';
 import { loading } from './loading.ts';
+import { lookups } from './lookups.ts';
 import { nights } from './nights.ts';
 import { machine, type Result, workFolder } from './place.ts';
 
-const benchmarks: Readonly<Record<string, (dir: string) => Promise<Result[]>>> = { ingest, loading, nights };
+const benchmarks: Readonly<Record<string, (dir: string) => Promise<Result[]>>> = { ingest, loading, nights, lookups };
 
 const wanted = process.argv.slice(2).filter((word) => !word.startsWith('-'));
 const { dir, remove } = workFolder();
