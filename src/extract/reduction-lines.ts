@@ -25,14 +25,6 @@ export interface ReductionColumns {
   readonly endDate: string;
 }
 
-/** What every line gets beside its own fields, by the names of the declaration. */
-export interface ReductionContext {
-  readonly fetchId: string;
-  readonly fileName: string;
-  readonly observedOn: string;
-  readonly observedFrom: string;
-}
-
 export interface ReductionLines {
   readonly lines: number;
   readonly longestLineBytes: number;
@@ -40,8 +32,10 @@ export interface ReductionLines {
 }
 
 const FIELDS = ['ean', 'maximumPrice', 'costReduction', 'startDate', 'endDate'] as const;
-/** Lines gathered before they are handed to the file. */
-const LINES_A_WRITE = 2000;
+/** Of lines that are gathered before they are handed to the file. */
+const CHARACTERS_A_WRITE = 256 * 1024;
+/** Printable ASCII that stands in JSON as it is: most lines are nothing else, and need neither escapes nor cleaning. */
+const PLAIN = /^[ !#-[\]-~]*$/;
 const REPLACED = '\ufffd';
 
 /**
@@ -51,15 +45,16 @@ const REPLACED = '\ufffd';
 export async function reductionLines(
   body: AsyncIterable<Uint8Array>,
   format: ReductionFormat,
-  context: ReductionContext,
   linesFile: string,
 ): Promise<ReductionLines> {
   const sink = await FileSink.open(linesFile);
-  const maker = new LineMaker(format, context);
+  const maker = new LineMaker(format);
   try {
-    for await (const text of textLines(body)) {
-      maker.take(text);
-      if (maker.waiting.length >= LINES_A_WRITE) await sink.write(maker.flush());
+    for await (const texts of textLines(body)) {
+      for (const text of texts) {
+        maker.take(text);
+        if (maker.gathered.length >= CHARACTERS_A_WRITE) await sink.write(maker.flush());
+      }
     }
     await sink.write(maker.flush());
   } finally {
@@ -69,21 +64,16 @@ export async function reductionLines(
 }
 
 class LineMaker {
-  waiting: string[] = [];
+  gathered = '';
   private readonly format: ReductionFormat;
-  private readonly constants: string;
   private header: Header | null = null;
   private lines = 0;
   private longest = 0;
   private damaged = 0;
   private damagedExample = '';
 
-  constructor(format: ReductionFormat, { fetchId, fileName, observedOn, observedFrom }: ReductionContext) {
+  constructor(format: ReductionFormat) {
     this.format = format;
-    this.constants = JSON.stringify({ _f: fetchId, fileName, observedOn, observedFrom, isPresent: 'true' }).slice(
-      1,
-      -1,
-    );
   }
 
   take(text: string): void {
@@ -92,19 +82,20 @@ class LineMaker {
       this.header = headerOf(text, this.format);
       return;
     }
-    if (text.includes(REPLACED)) {
+    const isPlain = PLAIN.test(text);
+    if (!isPlain && text.includes(REPLACED)) {
       this.damaged += 1;
       this.damagedExample ||= text.slice(0, 100);
     }
-    const line = this.lineOf(text, this.header);
+    const line = isPlain ? this.lineOf(text, this.header, quoted) : this.lineOf(clean(text), this.header, escaped);
     this.lines += 1;
     this.longest = Math.max(this.longest, line.length * 3);
-    this.waiting.push(line);
+    this.gathered += line;
   }
 
   flush(): Uint8Array {
-    const bytes = Buffer.from(this.waiting.join(''));
-    this.waiting = [];
+    const bytes = Buffer.from(this.gathered);
+    this.gathered = '';
     return bytes;
   }
 
@@ -123,18 +114,18 @@ class LineMaker {
     return { lines: this.lines, longestLineBytes: this.longest, drift: this.damaged > 0 ? [...drift, torn] : drift };
   }
 
-  private lineOf(text: string, header: Header): string {
+  private lineOf(text: string, header: Header, json: (text: string) => string): string {
     const { delimiter } = this.format;
     const cells = cellsOf(text, delimiter);
-    const start = `{"_i":"${this.lines}",${this.constants},"_raw":${JSON.stringify(clean(text).slice(0, LIMITS.rejectRawBytes))}`;
+    const start = `{"_i":"${this.lines}","_raw":${json(text.slice(0, LIMITS.rejectRawBytes))}`;
     if (cells.length !== header.width) {
       const wrong = `wrong_fields:${cells.length} fields where the header has ${header.width}`;
       return `${start},"_b":${JSON.stringify(wrong)}}\n`;
     }
     let line = start;
     for (const [i, field] of FIELDS.entries()) {
-      const value = clean(cells[header.places[i]!]!.trim());
-      if (value !== '') line += `,"${field}":${JSON.stringify(value)}`;
+      const value = cells[header.places[i]!]!.trim();
+      if (value !== '') line += `,"${field}":${json(value)}`;
     }
     if (header.unknown.length > 0) {
       const more = Object.fromEntries(
@@ -201,13 +192,23 @@ function cellsOf(text: string, delimiter: string): string[] {
   return cells;
 }
 
+/** A text of PLAIN characters as JSON. */
+function quoted(text: string): string {
+  return `"${text}"`;
+}
+
+/** Any text as JSON; where it was cut, half a character may be left. */
+function escaped(text: string): string {
+  return JSON.stringify(text.toWellFormed());
+}
+
 /** NUL has no place in Postgres, and a lone surrogate none in UTF-8. */
 function clean(text: string): string {
   return text.replaceAll('\u0000', '').toWellFormed();
 }
 
-/** The lines of a text in UTF-8, without their ends; bytes that are no UTF-8 become U+FFFD. */
-async function* textLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+/** The lines of a text in UTF-8, without their ends, as they come with each piece; bytes that are no UTF-8 become U+FFFD. */
+async function* textLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<readonly string[]> {
   const decoder = new TextDecoder('utf-8');
   let rest = '';
   for await (const chunk of body) {
@@ -222,8 +223,12 @@ async function* textLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<strin
           hint: 'this is no reductions file; what was loaded before stays',
         },
       );
-    for (const part of parts) yield part.endsWith('\r') ? part.slice(0, -1) : part;
+    yield parts.map(withoutReturn);
   }
   rest += decoder.decode();
-  if (rest !== '') yield rest.endsWith('\r') ? rest.slice(0, -1) : rest;
+  if (rest !== '') yield [withoutReturn(rest)];
+}
+
+function withoutReturn(line: string): string {
+  return line.endsWith('\r') ? line.slice(0, -1) : line;
 }

@@ -23,8 +23,14 @@ export async function runRecords(vaultRoot: string, pipeline: string): Promise<R
   return found.sort((a, b) => (a.runId < b.runId ? -1 : 1));
 }
 
-/** The records behind byte `from`, in the order of completion. What a power cut has torn is left out. */
-export async function readRecords({ file, bytes }: RunRecords, from: number): Promise<FetchRecord[]> {
+/**
+ * The records behind byte `from`, in the order of completion. What a power cut has torn is left out, and `warn` is told.
+ */
+export async function readRecords(
+  { file, bytes }: RunRecords,
+  from: number,
+  warn: (message: string) => void,
+): Promise<FetchRecord[]> {
   const handle = await open(file, 'r');
   try {
     const buffer = Buffer.alloc(Math.max(0, bytes - from));
@@ -33,7 +39,16 @@ export async function readRecords({ file, bytes }: RunRecords, from: number): Pr
       if (bytesRead === 0) break;
       at += bytesRead;
     }
-    return buffer.toString('utf8').split('\n').flatMap(parsed);
+    const lines = buffer
+      .toString('utf8')
+      .split('\n')
+      .filter((line) => line !== '');
+    const records = lines.flatMap(parsed);
+    if (records.length < lines.length)
+      warn(
+        `${file} has ${lines.length - records.length} torn records, which are left out: what they told of is asked again`,
+      );
+    return records;
   } finally {
     await handle.close();
   }
@@ -41,7 +56,7 @@ export async function readRecords({ file, bytes }: RunRecords, from: number): Pr
 
 function parsed(line: string): FetchRecord[] {
   try {
-    return line === '' ? [] : [JSON.parse(line) as FetchRecord];
+    return [JSON.parse(line) as FetchRecord];
   } catch {
     return [];
   }

@@ -39,6 +39,12 @@ export function linesSource(pipeline: Pipeline, file: string, longestLineBytes: 
     maximum_object_size = ${size}, columns = ${lineColumns(pipeline, CARRIED)})`;
 }
 
+/** The same with values that all its rows share, by field. */
+export function sharing(source: string, shared: Readonly<Record<string, string>>): string {
+  const values = Object.entries(shared).map(([field, value]) => `${quoteText(value)} AS ${quoteName(field)}`);
+  return `(SELECT * REPLACE (${values.join(', ')}) FROM ${source})`;
+}
+
 /** Names of the tables that belong to a pipeline while its rows are taken in. */
 export function tableNames({ name }: Pipeline) {
   const at = (what: string) => quoteName(`${what} ${name}`);
@@ -58,7 +64,7 @@ export async function readTold(engine: Engine, { pipeline, source, lines }: Told
   const fetched = quoteName(FETCH_COLUMN);
   // Without a line there is nothing that DuckDB could read columns from.
   const read = await engine.run(
-    `CREATE OR REPLACE TABLE ${told} AS SELECT * EXCLUDE (_f, _raw), CASE WHEN _reject IS NOT NULL THEN _raw END AS _raw, _f AS ${fetched}, ${versionHash(pipeline)} AS _version
+    `CREATE OR REPLACE TABLE ${told} AS SELECT * EXCLUDE (_f, _raw, _hash), CASE WHEN _reject IS NOT NULL THEN _raw END AS _raw, _f AS ${fetched}, ${versionHash(pipeline)} AS _version
      FROM (${rows}) ${lines === 0 ? 'LIMIT 0' : ''}`,
   );
   const { n } = await engine.row(`SELECT count(*) AS n FROM ${told}`);
@@ -110,7 +116,7 @@ export async function addGone(engine: Engine, pipeline: Pipeline, whole: Whole):
   });
   const first = `(SELECT coalesce(max(_item), -1) FROM ${told})`;
   await engine.run(
-    `INSERT INTO ${told} BY NAME SELECT *, ${versionHash(pipeline)} AS _version, ${rowHashSql(pipeline)} AS _hash, '' AS _drift,
+    `INSERT INTO ${told} BY NAME SELECT *, ${versionHash(pipeline)} AS _version, '' AS _drift,
        ${first} + row_number() OVER () AS _item FROM (
          SELECT ${values.join(', ')} FROM ${known} AS k WHERE k._present AND NOT EXISTS (
            SELECT 1 FROM ${told} AS t WHERE t._reject IS NULL AND ${sameThing(versions, 't', 'k')}))`,

@@ -27,7 +27,7 @@ import type { Pacing, Turn } from './pacing.ts';
 import { backoffMs, isPassing, isSafeToRepeat } from './retry.ts';
 import type { PartnerSettings } from './settings.ts';
 import type { Token, TokenSource } from './token.ts';
-import { passOn } from './wait.ts';
+import { ENDED, passOn } from './wait.ts';
 import { type Exchange, Wire } from './wire.ts';
 
 /** How long an exhausted rate limit may hold an endpoint back whose budget spans less. */
@@ -113,7 +113,7 @@ export class PartnerClient {
       if (call.signal?.aborted) throw call.signal.reason;
       throw withoutSecrets(asEtlError(thrown), this.secrets()).about(concern);
     } finally {
-      over.abort();
+      over.abort(ENDED);
       unlink();
     }
   }

@@ -12,7 +12,7 @@ import { buildConnector, type Dispatcher, Pool } from 'undici';
 import type { Clock } from '../core/clock.ts';
 import { EtlError } from '../core/errors.ts';
 import type { Timeouts } from './settings.ts';
-import { passOn, unlessAborted, within } from './wait.ts';
+import { ENDED, passOn, unlessAborted, within } from './wait.ts';
 import { whenSent } from './when-sent.ts';
 
 export interface WireRequest {
@@ -76,7 +76,7 @@ export class Wire {
       unlink();
       throw stop.signal.aborted ? stop.signal.reason : sortedError(error);
     } finally {
-      headIsHere.abort();
+      headIsHere.abort(ENDED);
     }
   }
 
@@ -161,7 +161,7 @@ function connector(connectMs: number, clock: Clock): buildConnector.connector {
     const over = new AbortController();
     const where = `${options.protocol}//${options.host ?? options.hostname}`;
     const socket = connect(options, (...[error, connected]) => {
-      over.abort();
+      over.abort(ENDED);
       if (error) callback(connectError(error, where), null);
       else callback(null, connected);
     }) as unknown as { destroy(error: Error): void }; // declared void, but undici returns the socket

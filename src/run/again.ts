@@ -133,7 +133,7 @@ export async function runRelease(context: RunContext, name: string, day: Day): P
       hint: 'partner-etl status lists what is held',
     });
   return runSession(context, `release ${name} ${day}`, [pipeline], async (session) => {
-    if (pipeline.versions) return releaseVersions(session, pipeline);
+    if (pipeline.versions) return releaseVersions(session, pipeline, held.content.fetch_id);
     const file = held.file && path.join(context.paths.lake, name, day.slice(0, 7), 'held', held.file);
     const replaced = [{ content: held.content, file }];
     const losers = await amendLosers(

@@ -39,7 +39,7 @@ export async function pendingAnswers(context: RunContext, pipeline: Pipeline): P
     now[index.runId] = index.bytes;
     const from = known?.[index.runId] ?? 0;
     if (index.runId < oldest || index.bytes <= from) continue;
-    for (const fetch of await readRecords(index, from))
+    for (const fetch of await readRecords(index, from, (message) => context.log.warn(message)))
       if (fetch.outcome === 'ok' && fetch.vault_path !== null && fetch.finished_at > since) fetches.push(fetch);
   }
   const kept = Object.fromEntries(Object.entries(now).sort().slice(-RUNS_KEPT));

@@ -9,6 +9,7 @@ import { PackWriter } from '../extract/pack.ts';
 import { productItems } from '../extract/product-lines.ts';
 import { refusalOf } from '../extract/refusal.ts';
 import { bulkCommissionCall, type CommissionQuestion, type ProductQuestion, productCall } from '../partner/lookups.ts';
+import { passOn } from '../partner/wait.ts';
 import type { Partner } from './context.ts';
 import type { LookupPlan } from './lookup-plan.ts';
 import type { Partners } from './partners.ts';
@@ -26,8 +27,12 @@ export async function askLookups(session: Session, partners: Partners, plan: Loo
   const pack = PackWriter.open(context.vault, pipeline.name, ledger.runId, month, context.clock);
   await partners.packing(pipeline, pack, async () => {
     const asking = new Asking(session, partner, plan, pack);
-    if (pipeline.source.kind === 'lookup' && pipeline.source.lookup === 'commission') await asking.commissions();
-    else await asking.products();
+    try {
+      if (pipeline.source.kind === 'lookup' && pipeline.source.lookup === 'commission') await asking.commissions();
+      else await asking.products();
+    } finally {
+      asking.end();
+    }
   });
 }
 
@@ -38,6 +43,8 @@ class Asking {
   private readonly pack: PackWriter;
   private readonly stop = new AbortController();
   private readonly signal: AbortSignal;
+  /** To be called when nothing is asked any more. */
+  readonly end: () => void;
   private failures = 0;
   private callsLeft: number;
 
@@ -47,7 +54,8 @@ class Asking {
     this.partner = partner;
     this.plan = plan;
     this.pack = pack;
-    this.signal = AbortSignal.any([signal, this.stop.signal]);
+    this.signal = this.stop.signal;
+    this.end = passOn(signal, this.stop);
     setMaxListeners(0, this.signal); // every call under way listens to it
     this.callsLeft = plan.callsAllowed;
   }

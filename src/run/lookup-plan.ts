@@ -67,7 +67,8 @@ export async function planLookups(
     const budget = isCommission
       ? context.lookups.commissionRates.callsPerNight
       : context.lookups.products.callsPerNight;
-    const rows = await engine.rows(`SELECT * FROM (${sql}) ORDER BY rank LIMIT ${budget * perCall}`);
+    const wanted = isCommission ? 'place' : 'ean, country_code, language';
+    const rows = await engine.rows(`SELECT ${wanted} FROM (${sql}) ORDER BY rank LIMIT ${budget * perCall}`);
     const commission = isCommission ? rows.map((row) => list.questions[Number(row.place)]!) : [];
     const product = isCommission ? [] : rows.map(productQuestion);
     return {

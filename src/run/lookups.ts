@@ -21,26 +21,35 @@ import type { Session } from './session.ts';
 
 /** Errors are in the tally. */
 export async function runLookups(session: Session, partners: Partners, pipeline: Pipeline): Promise<void> {
-  const { context, engine, tally } = session;
+  const { context, tally } = session;
   const folder = path.join(session.work, pipeline.name);
   await mkdir(folder, { recursive: true });
   try {
     await applyPending(session, pipeline, folder, []);
-    const plan = await planLookups(context, engine, pipeline, folder);
-    for (const note of plan.notes) context.progress.note(`${pipeline.name}: ${note}`);
-    tally.leftOut += plan.leftOut;
-    if (plan.calls > 0) {
-      context.progress.begin(pipeline.name, plan.calls, 'call');
-      await askLookups(session, partners, plan);
-    }
-    await applyPending(session, pipeline, folder, plan.rejects);
-    if (plan.calls > 0) context.progress.end(pipeline.name);
+    await applyPending(session, pipeline, folder, await askDue(session, partners, pipeline, folder));
   } catch (thrown) {
     tally.errors.push(asEtlError(thrown).about({ pipeline: pipeline.name }));
-    context.progress.end(pipeline.name);
   } finally {
+    context.progress.end(pipeline.name);
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** Asks what is due. Returns what of the list cannot be asked, and nothing else of it: a long list takes much memory. */
+async function askDue(
+  session: Session,
+  partners: Partners,
+  pipeline: Pipeline,
+  folder: string,
+): Promise<readonly EanReject[]> {
+  const { context, engine, tally } = session;
+  const plan = await planLookups(context, engine, pipeline, folder);
+  for (const note of plan.notes) context.progress.note(`${pipeline.name}: ${note}`);
+  tally.leftOut += plan.leftOut;
+  if (plan.calls === 0) return plan.rejects;
+  context.progress.begin(pipeline.name, plan.calls, 'call');
+  await askLookups(session, partners, plan);
+  return plan.rejects;
 }
 
 /** Takes in the answers that were not yet, and sets aside what of the list could not be asked. */

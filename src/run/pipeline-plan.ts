@@ -18,8 +18,11 @@ export interface FilePlan {
   /** The name that was told last, and when; null before the first time. */
   readonly lastName: string | null;
   readonly askedAt: string | null;
-  /** Name of the file that was loaded last. */
+  /** Whether the file of that name was not applied yet, as far as is known. */
+  readonly isUnfinished: boolean;
+  /** Name of the file that was loaded last, and the fetch that brought it. */
   readonly lastFile: string | null;
+  readonly lastFetchId: string | null;
 }
 
 export type PipelinePlan = WindowPlan | LookupPlan | FilePlan;

@@ -6,9 +6,10 @@ import { dayAt } from '../core/days.ts';
 import { asEtlError, assert } from '../core/errors.ts';
 import { type Pipeline, partsOf } from '../core/pipeline.ts';
 import type { DriftRecord, FetchRecord } from '../core/records.ts';
+import { FileSink } from '../disk/sink.ts';
 import { quoteText } from '../engine/duckdb.ts';
 import { type ReductionLines, reductionLines } from '../extract/reduction-lines.ts';
-import { linesSource, type Told } from '../normalise/told.ts';
+import { linesSource, sharing, type Told } from '../normalise/told.ts';
 import { applyTold, type ObservingOptions, type ObservingResult } from './observing.ts';
 import { lastFile } from './reductions-plan.ts';
 import type { Session } from './session.ts';
@@ -37,37 +38,24 @@ export async function applyFile(
   const { place = { lake: context.lake, under: null } } = options;
   const last = await lastFile(engine, place, context.pipelines, pipeline);
   const isSame = last?.sha256 === sha256;
-  const told = {
-    fetchId,
-    fileName: notes.file_name,
-    observedOn: dayAt(Date.parse(at), context.timeZone),
-    observedFrom: at,
-  };
+  const observedOn = dayAt(Date.parse(at), context.timeZone);
+  const seen = { fileName: notes.file_name, observedOn, observedFrom: at };
   const linesFile = path.join(outDir, 'lines.ndjson');
-  const format = context.lookups.reductions;
   await writeFile(linesFile, '');
-  const lines = isSame
-    ? NO_LINES
-    : await reductionLines(createReadStream(decodedFile, { highWaterMark: READ_BYTES }), format, told, linesFile).catch(
-        (thrown) => {
-          const error = asEtlError(thrown).about({ file: record.vault_path ?? '', requestId: fetchId });
-          session.ledger.drift.push(driftOf(pipeline, record, error.code, 'header', error.message));
-          throw error;
-        },
-      );
-  if (last !== null && last.fileName === told.fileName && !isSame)
-    session.ledger.drift.push(driftOf(pipeline, record, 'same_name_other_content', 'file_name', told.fileName));
+  const lines = isSame ? NO_LINES : await readLines(session, pipeline, record, decodedFile, linesFile);
+  if (last !== null && last.fileName === seen.fileName && !isSame)
+    session.ledger.drift.push(driftOf(pipeline, record, 'same_name_other_content', 'file_name', seen.fileName));
   session.ledger.drift.push(...lines.drift.map((d) => ({ pipeline: pipeline.name, fetch_id: fetchId, ...d })));
-  const recorded = { ...told, askedName: notes.asked_name, sha256, bytes: String(record.bytes_decoded) };
+  const whole = toldIn(pipeline, linesFile, lines);
+  const file = { ...seen, askedName: notes.asked_name, sha256, bytes: String(record.bytes_decoded) };
+  const counted = { lines: String(lines.lines), isSameContent: String(isSame) };
   const result = await applyTold(
     session,
     {
       pipeline,
-      whole: toldIn(pipeline, linesFile, lines),
-      parts: [
-        await fileTold(files, { ...recorded, lines: String(lines.lines), isSameContent: String(isSame) }, outDir),
-      ],
-      ...(isSame ? {} : { isWhole: { day: told.observedOn, at, fetchId, gone: goneAs(told.fileName) } }),
+      whole: { ...whole, source: sharing(whole.source, { ...seen, _f: fetchId, isPresent: 'true' }) },
+      parts: [await fileTold(files, fetchId, { ...file, ...counted }, outDir)],
+      ...(isSame ? {} : { isWhole: { day: observedOn, at, fetchId, gone: goneAs(seen.fileName) } }),
       refusedFiles: [],
       fetchId,
       outDir,
@@ -76,6 +64,45 @@ export async function applyFile(
   );
   session.ledger.drift.push(...result.drift);
   return result;
+}
+
+/** The same from the vault. Errors: also `failed/damaged_answer`. */
+export async function applyStored(
+  session: Session,
+  pipeline: Pipeline,
+  fetch: FetchRecord,
+  folder: string,
+  options: ObservingOptions = {},
+): Promise<ObservingResult> {
+  await mkdir(folder, { recursive: true });
+  const decoded = path.join(folder, 'decoded');
+  const sink = await FileSink.open(decoded);
+  try {
+    for await (const chunk of session.context.vault.answer(fetch, true)) await sink.write(chunk.slice());
+  } finally {
+    await sink.close();
+  }
+  const result = await applyFile(session, pipeline, fetch, decoded, path.join(folder, 'out'), options);
+  session.tally.add(result);
+  return result;
+}
+
+/** A file that is none is drift, and an error that names where it lies. */
+async function readLines(
+  { context, ledger }: Session,
+  pipeline: Pipeline,
+  record: FetchRecord,
+  decodedFile: string,
+  linesFile: string,
+): Promise<ReductionLines> {
+  try {
+    const decoded = createReadStream(decodedFile, { highWaterMark: READ_BYTES });
+    return await reductionLines(decoded, context.lookups.reductions, linesFile);
+  } catch (thrown) {
+    const error = asEtlError(thrown).about({ file: record.vault_path ?? '', requestId: record.fetch_id });
+    ledger.drift.push(driftOf(pipeline, record, error.code, 'header', error.message));
+    throw error;
+  }
 }
 
 /** What a line says that is no longer in the file. */
@@ -90,7 +117,8 @@ function toldIn(pipeline: Pipeline, file: string, { lines, longestLineBytes }: R
 /** The one row of the file itself. */
 async function fileTold(
   files: Pipeline,
-  { fetchId, ...fields }: Readonly<Record<string, string | undefined>>,
+  fetchId: string,
+  fields: Readonly<Record<string, string | undefined>>,
   outDir: string,
 ): Promise<Told> {
   const file = path.join(outDir, 'file.ndjson');

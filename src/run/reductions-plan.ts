@@ -21,6 +21,7 @@ export interface ToldName {
 export interface LoadedFile {
   readonly fileName: string;
   readonly sha256: string;
+  readonly fetchId: string;
 }
 
 /** The name is asked for at most once in `recheckMinutes`, whoever runs how often: the service allows ten calls an hour. */
@@ -35,7 +36,9 @@ export async function planReductions(context: RunContext, engine: Engine, pipeli
     isDue: !isFresh || asked?.isLoaded !== true || last === null,
     lastName: asked?.name ?? null,
     askedAt: asked?.askedAt ?? null,
+    isUnfinished: asked?.isLoaded === false,
     lastFile: last?.fileName ?? null,
+    lastFetchId: last?.fetchId ?? null,
   };
 }
 
@@ -53,9 +56,9 @@ export async function lastFile(
   const file = newest?.lake.rowsFile(files.name, newest.entry);
   if (!file) return null;
   const [row] = await engine.rows(
-    `SELECT file_name, sha256 FROM read_parquet(${quoteList([file])}) ORDER BY observed_from DESC LIMIT 1`,
+    `SELECT file_name, sha256, fetch_id FROM read_parquet(${quoteList([file])}) ORDER BY observed_from DESC LIMIT 1`,
   );
-  return row ? { fileName: String(row.file_name), sha256: String(row.sha256) } : null;
+  return row ? { fileName: String(row.file_name), sha256: String(row.sha256), fetchId: String(row.fetch_id) } : null;
 }
 
 export async function keepAskedName({ paths, clock }: RunContext, told: ToldName): Promise<void> {

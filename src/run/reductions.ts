@@ -7,13 +7,15 @@ import path from 'node:path';
 import { asEtlError, EtlError } from '../core/errors.ts';
 import { LIMITS } from '../core/limits.ts';
 import type { Pipeline } from '../core/pipeline.ts';
+import type { FetchRecord } from '../core/records.ts';
 import { type FileDestination, receiveFile } from '../extract/file.ts';
 import type { Answer } from '../partner/client.ts';
 import { dispositionName, recordable } from '../partner/file-name.ts';
 import { reductionsFileCall, reductionsNameCall } from '../partner/lookups.ts';
 import type { Partner } from './context.ts';
 import type { Partners } from './partners.ts';
-import { applyFile, driftOf } from './reductions-file.ts';
+import type { FilePlan } from './pipeline-plan.ts';
+import { applyFile, applyStored, driftOf } from './reductions-file.ts';
 import { keepAskedName, planReductions } from './reductions-plan.ts';
 import type { Session } from './session.ts';
 
@@ -28,8 +30,9 @@ export async function fetchReductions(session: Session, partners: Partners, pipe
   }
   context.progress.begin(pipeline.name, 1, 'file');
   try {
-    const partner = await partners.of(pipeline);
     await mkdir(folder, { recursive: true });
+    if (plan.isUnfinished && (await takeUnfinished(session, pipeline, plan, folder))) return;
+    const partner = await partners.of(pipeline);
     const asked = await askName(session, partner, pipeline, folder);
     if (asked === plan.lastFile) tally.unchanged += 1;
     else {
@@ -42,6 +45,34 @@ export async function fetchReductions(session: Session, partners: Partners, pipe
   } finally {
     await rm(folder, { recursive: true, force: true });
     context.progress.end(pipeline.name);
+  }
+}
+
+/**
+ * A run that was killed may have left a file in the vault that it did not apply. True when that is done now; a file that cannot be
+ * applied was told of by the run that fetched it, and is fetched again.
+ */
+async function takeUnfinished(
+  session: Session,
+  pipeline: Pipeline,
+  { askedAt, lastName, lastFetchId }: FilePlan,
+  folder: string,
+): Promise<boolean> {
+  const { context } = session;
+  let left: FetchRecord | null = null;
+  for await (const fetch of context.vault.fetches(pipeline.name, askedAt?.slice(0, 7)))
+    if (fetch.outcome === 'ok' && fetch.notes?.asked_name === lastName && fetch.finished_at >= (askedAt ?? ''))
+      left = fetch;
+  if (left === null || lastName === null || left.fetch_id === lastFetchId) return false;
+  const drift = session.ledger.drift.length;
+  try {
+    await applyStored(session, pipeline, left, path.join(folder, 'stored'));
+    await keepAskedName(context, { name: lastName, isLoaded: true });
+    return true;
+  } catch (thrown) {
+    if (asEtlError(thrown).kind === 'bug') throw thrown;
+    session.ledger.drift.length = drift;
+    return false;
   }
 }
 

@@ -5,13 +5,12 @@ import { type Day, type DayRange, dayAt } from '../core/days.ts';
 import { assert, EtlError } from '../core/errors.ts';
 import { type Pipeline, partsOf } from '../core/pipeline.ts';
 import type { FetchRecord } from '../core/records.ts';
-import { FileSink } from '../disk/sink.ts';
 import { type Engine, quoteList, quoteText } from '../engine/duckdb.ts';
 import { pendingAnswers } from './applied.ts';
 import type { RunContext } from './context.ts';
 import type { VersionPlace } from './held.ts';
 import { applyAnswers } from './lookups.ts';
-import { applyFile } from './reductions-file.ts';
+import { applyStored } from './reductions-file.ts';
 import { remake } from './remaking.ts';
 import { type RunOutcome, runSession, type Session } from './session.ts';
 import { sliceProblem } from './slice-problem.ts';
@@ -140,30 +139,14 @@ async function takeFiles(
   place: VersionPlace,
 ): Promise<void> {
   for (const [i, fetch] of fetches.entries())
-    await takeFile(session, pipeline, fetch, path.join(session.work, `replay-file-${i}`), { place, isReleased: true });
+    await applyStored(session, pipeline, fetch, path.join(session.work, `replay-file-${i}`), {
+      place,
+      isReleased: true,
+    });
 }
 
-/** Takes a stored reductions file in. */
-async function takeFile(
-  session: Session,
-  pipeline: Pipeline,
-  fetch: FetchRecord,
-  folder: string,
-  options: { readonly place?: VersionPlace; readonly isReleased: boolean },
-): Promise<void> {
-  await mkdir(folder, { recursive: true });
-  const decoded = path.join(folder, 'decoded');
-  const sink = await FileSink.open(decoded);
-  try {
-    for await (const chunk of session.context.vault.answer(fetch, true)) await sink.write(chunk.slice());
-  } finally {
-    await sink.close();
-  }
-  session.tally.add(await applyFile(session, pipeline, fetch, decoded, path.join(folder, 'out'), options));
-}
-
-/** Applies what is held of such a pipeline: the answers that are pending, or the file that was fetched last. */
-export async function releaseVersions(session: Session, pipeline: Pipeline): Promise<void> {
+/** Applies what is held of such a pipeline: the answers that are pending, or the file of that fetch. */
+export async function releaseVersions(session: Session, pipeline: Pipeline, heldFetchId: string): Promise<void> {
   const { context } = session;
   const folder = path.join(session.work, `release-${pipeline.name}`);
   await mkdir(folder, { recursive: true });
@@ -172,10 +155,8 @@ export async function releaseVersions(session: Session, pipeline: Pipeline): Pro
     await applyAnswers(session, pipeline, pending, folder, { isReleased: true });
     return;
   }
-  let newest: FetchRecord | null = null;
   for await (const fetch of context.vault.fetches(pipeline.name))
-    if (fetch.outcome === 'ok' && fetch.notes?.file_name !== undefined) newest = fetch;
-  if (newest) await takeFile(session, pipeline, newest, folder, { isReleased: true });
+    if (fetch.fetch_id === heldFetchId) await applyStored(session, pipeline, fetch, folder, { isReleased: true });
 }
 
 function dayOf({ timeZone }: RunContext, { finished_at: at }: FetchRecord): Day {

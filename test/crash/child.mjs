@@ -1,9 +1,10 @@
-// One night of the built program that kills itself at a named step: arguments are the build's folder, the step, how many of its
-// occurrences pass before, and the time (ms) that it is. Settings come from the environment.
+// One night of the built program that kills itself at a named step: arguments are the build's folder, the step (or step and
+// pipeline, `normalised products`), how many of its occurrences pass before, the time (ms) that it is, and the pipelines, all
+// when none is named. Settings come from the environment.
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-const [build, stopAt, occurrence, nowMs] = process.argv.slice(2);
+const [build, stopAt, occurrence, nowMs, ...names] = process.argv.slice(2);
 const load = (file) => import(pathToFileURL(path.join(build, file)).href);
 const { openApp } = await load('src/app.js');
 const { loadConfig } = await load('src/config.js');
@@ -30,10 +31,11 @@ const app = await openApp({
   log: { debug: nothing, info: nothing, warn: nothing, error: nothing },
   progress: { begin: nothing, window: nothing, end: nothing, note: nothing },
   signal: new AbortController().signal,
-  step: (name) => {
-    if (name === stopAt && left-- === 0) process.kill(process.pid, 'SIGKILL');
+  step: (name, about) => {
+    const isHere = name === stopAt || `${name} ${about}` === stopAt;
+    if (isHere && left-- === 0) process.kill(process.pid, 'SIGKILL');
   },
 });
-const { exitCode } = await runNight(app.context, []);
+const { exitCode } = await runNight(app.context, names);
 await app.close();
 process.exitCode = exitCode;

@@ -1,11 +1,9 @@
 /** kill -9 between every two steps of a slice: the next run ends in the warehouse of an undisturbed one. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import path from 'node:path';
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { STEPS } from '../../src/run/context.ts';
 import { verify } from '../../src/run/verify.ts';
 import { openWorld, type World } from '../support/nights.ts';
+import { nightKilledAt } from './killed-night.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -13,19 +11,6 @@ beforeAll(async () => {
   await world.night();
 });
 afterAll(() => world.close());
-
-/** Runs a night in a process of its own that dies at the step; returns the signal that ended it. */
-async function nightKilledAt(step: string, occurrence: number): Promise<NodeJS.Signals | null> {
-  const script = path.join(import.meta.dirname, 'child.mjs');
-  const args = [script, inject('build'), step, String(occurrence), String(world.clock.now())];
-  const child = spawn(process.execPath, args, {
-    cwd: world.home,
-    env: { PATH: process.env.PATH, ...world.env },
-    stdio: 'inherit',
-  });
-  const [, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
-  return signal;
-}
 
 // The first and a later window: what was committed before the crash must stay, what was not must come.
 const places = STEPS.flatMap((step) =>
@@ -36,7 +21,7 @@ it.each(places)('killed at %s (after %i of them)', async (step, occurrence) => {
   world.passDays(1);
   const { from, to } = world.lookback();
   world.sandbox.change({ kind: 'move-item', ...world.itemOn(from), toDay: to });
-  expect(await nightKilledAt(step, occurrence)).toBe('SIGKILL');
+  expect(await nightKilledAt(world, { step, occurrence })).toBe('SIGKILL');
   const { exitCode, errors } = await world.night();
   expect(errors).toEqual([]);
   expect(exitCode).toBe(0);

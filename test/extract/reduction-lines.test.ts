@@ -16,12 +16,6 @@ const FORMAT: ReductionFormat = {
     endDate: 'EndDate',
   },
 };
-const CONTEXT = {
-  fetchId: 'f1',
-  fileName: 'a.csv',
-  observedOn: '2026-03-20',
-  observedFrom: '2026-03-20T02:00:00.000Z',
-};
 
 let folder: string;
 beforeEach(async () => {
@@ -40,7 +34,7 @@ async function made(file: string | Uint8Array, format = FORMAT, chunkBytes = 7):
     for (let i = 0; i < bytes.length; i += chunkBytes) yield bytes.subarray(i, i + chunkBytes);
   }
   const linesFile = path.join(folder, 'lines.ndjson');
-  const { lines, longestLineBytes, drift } = await reductionLines(body(), format, CONTEXT, linesFile);
+  const { lines, longestLineBytes, drift } = await reductionLines(body(), format, linesFile);
   const texts = (await readFile(linesFile, 'utf8')).split('\n').filter((text) => text !== '');
   expect(texts).toHaveLength(lines);
   for (const text of texts) expect(Buffer.byteLength(text)).toBeLessThanOrEqual(longestLineBytes);
@@ -56,15 +50,9 @@ const told = {
 };
 
 describe('the reductions file', () => {
-  test('becomes lines of text with what is known of the file', async () => {
+  test('becomes lines of text', async () => {
     const { lines, drift } = await made(`${HEADER}\n${LINE}\n`);
-    expect(lines).toEqual([
-      {
-        ...{ _i: '0', _f: 'f1', _raw: LINE, fileName: 'a.csv', isPresent: 'true' },
-        ...{ observedOn: '2026-03-20', observedFrom: '2026-03-20T02:00:00.000Z' },
-        ...told,
-      },
-    ]);
+    expect(lines).toEqual([{ _i: '0', _raw: LINE, ...told }]);
     expect(drift).toEqual([]);
   });
 
@@ -126,7 +114,7 @@ describe('the reductions file', () => {
       'wrong_fields:6 fields where the header has 5',
       undefined,
     ]);
-    expect(lines[0]).toMatchObject({ _raw: '1,2,3', isPresent: 'true' });
+    expect(lines[0]).toMatchObject({ _raw: '1,2,3' });
   });
 
   test('leaves an empty field out, and takes NUL and bytes that are no UTF-8 away', async () => {

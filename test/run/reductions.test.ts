@@ -259,3 +259,23 @@ describe('what was stored', () => {
     expect(calls()[0]).toBeLessThanOrEqual(2);
   });
 });
+
+describe('a run that is killed when the file is stored and not yet applied', () => {
+  it('leaves it to the next one, which asks for nothing', async () => {
+    await night();
+    world.passDays(1);
+    const killed = await world.night({
+      names: ['reductions'],
+      step: (name) => {
+        if (name === 'answer-received') throw new Error('killed');
+      },
+    });
+    expect(killed.exitCode).toBe(1);
+    const before = calls();
+    expect(await night()).toMatchObject({ exitCode: 0, run: { summary: { calls: 0, slices_changed: 2 } } });
+    expect(calls()).toEqual(before);
+    expect((await current()).sort()).toEqual(told());
+    expect(await files()).toHaveLength(2);
+    expect((await night()).run.summary).toMatchObject({ calls: 0, slices_changed: 0 });
+  });
+});

@@ -26,7 +26,7 @@ export interface HistoryOptions {
   readonly isTimeless?: boolean;
 }
 
-/** Every row of every table, as texts, by table; without `loaded_at`. */
+/** Every row of every table, as texts, by table; without `loaded_at`. JSON is spelled alike, whichever engine it comes from. */
 export function historyOf(
   world: World,
   { target = 'duckdb', isTimeless = false }: HistoryOptions = {},
@@ -35,22 +35,37 @@ export function historyOf(
     const histories: Record<string, readonly string[]> = {};
     for (const pipeline of tables) {
       const columns = isTimeless ? timeless(pipeline) : [...textColumns(pipeline, []), ...instants(pipeline)];
-      histories[pipeline.table] = (await rows(`SELECT ${columns.join(', ')} FROM warehouse.${pipeline.table}`)).sort();
+      const found = await rows(`SELECT ${columns.join(', ')} FROM warehouse.${pipeline.table}`);
+      histories[pipeline.table] = found.map((row) => row.map(spelled).join(' ')).sort();
     }
     return histories;
   });
 }
 
-/** Many queries on one warehouse; rows as texts, values apart by a space, null as `-`. */
+type Cell = string | boolean | null;
+
+function spelled(value: Cell): string {
+  if (value === null) return '-';
+  return /^[[{]/.test(String(value)) ? JSON.stringify(inOrder(JSON.parse(String(value)))) : String(value);
+}
+
+function inOrder(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inOrder);
+  if (typeof value !== 'object' || value === null) return value;
+  const members = Object.entries(value).map(([name, member]) => [name, inOrder(member)] as const);
+  return Object.fromEntries(members.sort(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+/** Many queries on one warehouse. */
 function querying<T>(
   world: World,
   name: TargetName,
-  work: (rows: (sql: string) => Promise<string[]>) => Promise<T>,
+  work: (rows: (sql: string) => Promise<readonly (readonly Cell[])[]>) => Promise<T>,
 ): Promise<T> {
   return world.within(({ targets }) => {
     const target = targets.find((one) => one.name === name);
     if (!target) throw new Error(`no target ${name}`);
-    return work(async (sql) => (await target.query(sql, 1_000_000)).rows.map((row) => row.map((v) => v ?? '-').join(' ')));
+    return work(async (sql) => (await target.query(sql, 1_000_000)).rows);
   });
 }
 
@@ -68,7 +83,7 @@ function instants({ versions }: Pipeline): string[] {
 function textColumns(pipeline: Pipeline, without: readonly string[]): string[] {
   return storedColumns(pipeline)
     .filter(({ column }) => column !== OBSERVED_FROM && !without.includes(column))
-    .map(({ column }) => `"${column}"`);
+    .map(({ column, kind }) => (kind === 'ratio' ? `CAST("${column}" AS DECIMAL(18, 6))` : `"${column}"`));
 }
 
 /**
@@ -77,13 +92,13 @@ function textColumns(pipeline: Pipeline, without: readonly string[]): string[] {
  */
 export function flawsIn(world: World, target: TargetName = 'duckdb'): Promise<string[]> {
   return querying(world, target, async (rows) => {
-    const flaws: string[] = [];
+    const found: (readonly Cell[])[] = [];
     for (const whole of wholes) {
-      flaws.push(...(await rows(versionFlaws(whole))));
+      found.push(...(await rows(versionFlaws(whole))));
       for (const part of partsOf(pipelines, whole))
-        if (part.versions) flaws.push(...(await rows(partFlaws(whole, part))));
+        if (part.versions) found.push(...(await rows(partFlaws(whole, part))));
     }
-    return flaws;
+    return found.map((row) => row.map((value) => value ?? '-').join(' '));
   });
 }
 
