@@ -71,8 +71,10 @@ export async function readTold(engine: Engine, { pipeline, source, lines }: Told
   assert(Number(n) === lines, `${pipeline.name}: ${lines} lines were written, ${n} read (${read})`);
 }
 
+/** What tells two rows of one thing apart. */
 function versionHash(pipeline: Pipeline): string {
-  return rowHashSql(pipeline, [OBSERVED_ON, OBSERVED_FROM, ...(pipeline.versions?.aside ?? [])]);
+  const { of = [], aside = [] } = pipeline.versions ?? {};
+  return rowHashSql(pipeline, [OBSERVED_ON, OBSERVED_FROM, ...of, ...aside]);
 }
 
 /** Makes table `known`: the newest row of every thing, from the lake's files; of all things, also those not told about. */
@@ -133,33 +135,28 @@ export interface Comparison {
   readonly stillPresent: number;
 }
 
-/** Makes table `fresh`: the rows of `told` that differ from what was known before them. */
+/** Makes table `fresh`: the rows of `told` that are newer than what is known, and whether they differ from what was known before them. */
 export async function compare(engine: Engine, pipeline: Pipeline, isWhole: boolean): Promise<Comparison> {
   const { told, known, fresh } = tableNames(pipeline);
   const versions = versionsOf(pipeline);
-  const things = versions.of.map(quoteName);
+  const things = versions.of.map(quoteName).join(', ');
   const from = quoteName(OBSERVED_FROM);
-  const same = sameThing(versions, 't', 'k');
-  await engine.run(
-    `CREATE OR REPLACE TABLE ${fresh} AS
-     WITH later AS (
-       SELECT ${things.map((thing) => `t.${thing}`).join(', ')}, t.${from}, t._version, t._item,
-         coalesce(${versions.presentWhen}, false) AS _present, k._version AS _known, k._present AS _was
-       FROM ${told} AS t LEFT JOIN ${known} AS k ON ${same}
-       WHERE t._reject IS NULL AND (k.${from} IS NULL OR t.${from} > k.${from})
-       QUALIFY row_number() OVER (PARTITION BY ${[...things.map((thing) => `t.${thing}`), `t.${from}`].join(', ')} ORDER BY t._item DESC) = 1)
-     SELECT _item, _present, _was, _version IS DISTINCT FROM coalesce(lag(_version) OVER line, _known) AS _new,
-       lead(_item) OVER line IS NULL AS _last
-     FROM later WINDOW line AS (PARTITION BY ${things.join(', ')} ORDER BY ${from}, _item)`,
+  const newer = `FROM ${told} AS t LEFT JOIN ${known} AS k ON ${sameThing(versions, 't', 'k')}
+    WHERE t._reject IS NULL AND (k.${from} IS NULL OR t.${from} > k.${from})`;
+  const present = `coalesce(${versions.presentWhen}, false) AS _present, k._present AS _was`;
+  const { n, things: distinct } = await engine.row(
+    `SELECT count(*) AS n, count(DISTINCT hash(${things})) AS things FROM ${told} WHERE _reject IS NULL`,
   );
+  const isToldOnce = n === distinct;
+  const rows = isToldOnce
+    ? `SELECT t._item, ${present}, t._version IS DISTINCT FROM k._version AS _new, true AS _last ${newer}`
+    : severalTold(versions, `SELECT t.*, ${present}, k._version AS _known ${newer}`);
+  await engine.run(`CREATE OR REPLACE TABLE ${fresh} AS ${rows}`);
   const counts = await engine.row(
     `SELECT count(*) FILTER (_new) AS fresh, count(*) AS n, count(*) FILTER (_last AND _was) AS present,
        count(*) FILTER (_last AND _was AND _present) AS still, count(*) FILTER (_last AND _present) AS are FROM ${fresh}`,
   );
-  const { sound } = await engine.row(
-    `SELECT count(*) AS sound FROM ${told} AS t LEFT JOIN ${known} AS k ON ${same}
-     WHERE t._reject IS NULL AND (k.${from} IS NULL OR t.${from} > k.${from})`,
-  );
+  const { sound } = isToldOnce ? { sound: counts.n } : await engine.row(`SELECT count(*) AS sound ${newer}`);
   const { were } = await engine.row(`SELECT count(*) FILTER (_present) AS were FROM ${known}`);
   return {
     fresh: Number(counts.fresh),
@@ -167,6 +164,16 @@ export async function compare(engine: Engine, pipeline: Pipeline, isWhole: boole
     present: Number(isWhole ? were : counts.present),
     stillPresent: Number(isWhole ? counts.are : counts.still),
   };
+}
+
+/** Where things are told about more than once, each row is compared with the one before it. Of two of one instant the last counts. */
+function severalTold({ of }: Versions, later: string): string {
+  const things = of.map(quoteName).join(', ');
+  const from = quoteName(OBSERVED_FROM);
+  return `SELECT _item, _present, _was, _version IS DISTINCT FROM coalesce(lag(_version) OVER line, _known) AS _new,
+      lead(_item) OVER line IS NULL AS _last
+    FROM (FROM (${later}) QUALIFY row_number() OVER (PARTITION BY ${things}, ${from} ORDER BY _item DESC) = 1)
+    WINDOW line AS (PARTITION BY ${things} ORDER BY ${from}, _item)`;
 }
 
 /** Whether two relations' rows name the same thing; nulls are equal. */

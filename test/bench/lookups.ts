@@ -7,7 +7,6 @@ import { once } from 'node:events';
 import { mkdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Night } from './lookups-night.ts';
-import { reductions } from './lookups-reductions.ts';
 import type { SandboxTold, Seen } from './lookups-sandbox.ts';
 import { inProcess, type Result } from './place.ts';
 
@@ -23,7 +22,7 @@ const MANY_EANS = 1_000_000;
 const MOST_MIB = 700;
 
 export async function lookups(dir: string): Promise<Result[]> {
-  return [...(await atTheLimit(dir)), await atAHigherLimit(dir), ...(await reductions(dir))];
+  return [...(await atTheLimit(dir)), await atAHigherLimit(dir)];
 }
 
 async function atTheLimit(dir: string): Promise<Result[]> {

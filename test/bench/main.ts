@@ -5,10 +5,17 @@ import path from 'node:path';
 import { ingest } from './ingest.ts';
 import { loading } from './loading.ts';
 import { lookups } from './lookups.ts';
+import { reductions } from './lookups-reductions.ts';
 import { nights } from './nights.ts';
 import { machine, type Result, workFolder } from './place.ts';
 
-const benchmarks: Readonly<Record<string, (dir: string) => Promise<Result[]>>> = { ingest, loading, nights, lookups };
+const benchmarks: Readonly<Record<string, (dir: string) => Promise<Result[]>>> = {
+  ingest,
+  loading,
+  nights,
+  lookups,
+  reductions,
+};
 
 const wanted = process.argv.slice(2).filter((word) => !word.startsWith('-'));
 const { dir, remove } = workFolder();
