@@ -10,7 +10,7 @@ import type { Exchange } from './wire.ts';
 const HINTS: Readonly<Record<number, string>> = {
   400: 'the service does not accept the request: compare parameters and values with what it documents',
   401: 'the service does not accept a token that was just issued: check that PARTNER_BASE_URL and PARTNER_AUTH_URL belong together, and that the account is active',
-  403: 'the account may not do this or is not active: look at it on the pages of the partner programme',
+  403: 'the account may not do this or is not active: look at it on the pages of the partner programme; what it has no right to is switched off in the settings (pipelines.<name>.enabled)',
   404: 'there is no such thing, or the path in the settings is wrong',
   406: 'the service does not know the media type or language asked for: check `accept` in the settings',
 };

@@ -87,7 +87,7 @@ describe('credentials and addresses', () => {
       path: '/marketing/catalog/v9/products/{ean}',
       accept: 'application/json',
       countryParameter: 'country-code',
-      budget: expect.objectContaining({ calls: 10, perSeconds: 1, concurrency: 4 }),
+      budget: expect.objectContaining({ calls: 10, perSeconds: 1, concurrency: 8 }),
     });
     expect(retailer).toMatchObject({
       commission: {

@@ -148,7 +148,7 @@ describe('killed', () => {
     const end = endOf(child);
     const work = path.join(world.home, 'work');
     await vi.waitFor(
-      async () => expect((await readdir(work, { recursive: true })).join(' ')).toMatch(/reductions\/body/),
+      async () => expect((await readdir(work, { recursive: true })).join(' ')).toMatch(/reductions\/decoded/),
       { timeout: 20_000, interval: 20 },
     );
     child.kill('SIGKILL');

@@ -18,7 +18,8 @@ export async function migrateDuckdb(engine: Engine, pipelines: readonly Pipeline
       await recordMigration(db, migration, isoTime(clock.now()));
     });
   const comments = commentsDue(pipelines, await foundComments(engine, pipelines));
-  for (const statement of comments) await engine.run(statement);
+  // At once, in one commit: some 150 of them a fresh warehouse.
+  if (comments.length > 0) await engine.transaction(() => engine.run(comments.join(';\n')));
 }
 
 async function foundComments(engine: Engine, pipelines: readonly Pipeline[]): Promise<TableComment[]> {

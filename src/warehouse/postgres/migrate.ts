@@ -34,7 +34,8 @@ export async function migratePostgres(sessions: Sessions, pipelines: readonly Pi
   if ((await sessions.transaction(reading, due)).length === 0) return;
   await sessions.transaction(writing, async (client) => {
     await takeLock(client, clock);
-    for (const statement of await due(client)) await client.query(statement);
+    const statements = await due(client);
+    if (statements.length > 0) await client.query(statements.join(';'));
   });
 }
 
