@@ -20,7 +20,7 @@ const CLIENT_ID = 'client-4711';
 const WIDE = { calls: 1000, perSeconds: 1, concurrency: 8 };
 
 /** Sleeps up to this pass by themselves; guards are longer. */
-const PASSING_MS = 7_200_000;
+export const PASSING_MS = 7_200_000;
 const GUARD_MS = 100_000_000;
 
 /** A log that remembers, as text, everything that a careless writer of logs could print. */

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { exhaustedUntilMs, retryAfterMs } from '../../src/partner/answer-headers.ts';
 import { backoffMs } from '../../src/partner/retry.ts';
-import { endOf, errorOf, Scene, textCall } from './scene.ts';
+import { endOf, errorOf, PASSING_MS, Scene, textCall } from './scene.ts';
 import { answer, stallAfter } from './scripted-service.ts';
 
 const NOW_MS = Date.UTC(2026, 2, 14, 3, 0, 0);
@@ -183,6 +183,12 @@ test('a call that is tried again keeps its place before those that came later', 
   scene.service.answers.push(answer(503));
   const client = scene.client();
   const budget = { calls: 1, perSeconds: 10, concurrency: 1 };
-  await Promise.all(['/a', '/b', '/c', '/d'].map((path) => client.call(textCall({ path, budget }))));
+  // The budget's ten seconds must not pass before the refused call has begun its pause.
+  scene.clock.passUpTo(-1);
+  const calls = Promise.all(['/a', '/b', '/c', '/d'].map((path) => client.call(textCall({ path, budget }))));
+  await scene.clock.asleep((ms) => ms > 0 && ms < 5000);
+  scene.clock.passUpTo(PASSING_MS);
+  await scene.clock.advance(20_000);
+  await calls;
   expect(scene.service.calls.map(({ url }) => url)).toEqual(['/api/a', '/api/a', '/api/b', '/api/c', '/api/d']);
 });
