@@ -18,10 +18,13 @@ export interface HoldReason {
 
 /** Why the new content must be held, or null when it may be applied. */
 export function guardSlice(before: SliceContent | null, now: SliceContent, guard: ShrinkGuard): HoldReason | null {
-  if (!before || before.rows < guard.minRows || now.rows >= before.rows * guard.keepRatio) return null;
+  if (!before) return null;
+  return guardCount(before.rows, now.rows, guard, `${before.rows} rows before, ${now.rows} now`);
+}
+
+/** The same for anything that is counted; `counted` says both figures in words. */
+export function guardCount(before: number, now: number, guard: ShrinkGuard, counted: string): HoldReason | null {
+  if (before < guard.minRows || now >= before * guard.keepRatio) return null;
   const share = `${Math.round(guard.keepRatio * 100)} %`;
-  return {
-    reason: now.rows === 0 ? 'emptied' : 'shrunk',
-    detail: `${before.rows} rows before, ${now.rows} now: less than ${share}`,
-  };
+  return { reason: now === 0 ? 'emptied' : 'shrunk', detail: `${counted}: less than ${share}` };
 }

@@ -1,6 +1,4 @@
 /** Asks look-ups: many calls at once, as many as the endpoint's budget allows, until the list or the night's budget is used up. */
-import { setMaxListeners } from 'node:events';
-import pLimit from 'p-limit';
 import { asEtlError, EtlError } from '../core/errors.ts';
 import { askBatch, batchesOf, RefusalWatch, type RefusedQuestion } from '../extract/batches.ts';
 import { commissionItems } from '../extract/commission-lines.ts';
@@ -9,16 +7,13 @@ import { PackWriter } from '../extract/pack.ts';
 import { productItems } from '../extract/product-lines.ts';
 import { refusalOf } from '../extract/refusal.ts';
 import { bulkCommissionCall, type CommissionQuestion, type ProductQuestion, productCall } from '../partner/lookups.ts';
-import { passOn } from '../partner/wait.ts';
 import type { Partner } from './context.ts';
 import type { LookupPlan } from './lookup-plan.ts';
+import { ManyCalls } from './many-calls.ts';
 import type { Partners } from './partners.ts';
 import type { Session } from './session.ts';
 
-/** So many calls may fail in a row before the rest is given up for this run. */
-const FAILURES_IN_A_ROW = 5;
-
-/** Asks what is planned; answers lie in the vault when this resolves. Errors are in the tally. Returns the questions left out. */
+/** Asks what is planned; answers lie in the vault when this resolves. Errors are in the tally. */
 export async function askLookups(session: Session, partners: Partners, plan: LookupPlan): Promise<void> {
   const { context, ledger } = session;
   const { pipeline } = plan;
@@ -31,7 +26,7 @@ export async function askLookups(session: Session, partners: Partners, plan: Loo
       if (pipeline.source.kind === 'lookup' && pipeline.source.lookup === 'commission') await asking.commissions();
       else await asking.products();
     } finally {
-      asking.end();
+      asking.calls.end();
     }
   });
 }
@@ -41,22 +36,15 @@ class Asking {
   private readonly partner: Partner;
   private readonly plan: LookupPlan;
   private readonly pack: PackWriter;
-  private readonly stop = new AbortController();
-  private readonly signal: AbortSignal;
-  /** To be called when nothing is asked any more. */
-  readonly end: () => void;
-  private failures = 0;
+  readonly calls: ManyCalls;
   private callsLeft: number;
 
   constructor(session: Session, partner: Partner, plan: LookupPlan, pack: PackWriter) {
-    const { signal } = session.context;
     this.session = session;
     this.partner = partner;
     this.plan = plan;
     this.pack = pack;
-    this.signal = this.stop.signal;
-    this.end = passOn(signal, this.stop);
-    setMaxListeners(0, this.signal); // every call under way listens to it
+    this.calls = new ManyCalls(session.context.signal);
     this.callsLeft = plan.callsAllowed;
   }
 
@@ -91,7 +79,7 @@ class Asking {
       name,
       questions,
       (answer) => receiveLookup(answer, asked, commissionItems, this.place()),
-      this.signal,
+      this.calls.signal,
     );
     const { status, body } = await this.call(call);
     if (status < 300) return { kind: 'answered' as const };
@@ -108,7 +96,7 @@ class Asking {
       question,
       include,
       (answer) => receiveLookup(answer, { ean, country, language }, productItems, this.place()),
-      this.signal,
+      this.calls.signal,
     );
     await this.call(call);
   }
@@ -126,33 +114,22 @@ class Asking {
 
   /** Works on each of the units, `concurrency` at once; `work` returns how many things it asked for. */
   private async each<T>(units: Iterable<T>, concurrency: number, work: (unit: T) => Promise<number>): Promise<void> {
-    const { context } = this.session;
+    const { context, tally } = this.session;
     const { name } = this.plan.pipeline;
-    const limit = pLimit(concurrency);
-    const task = async (unit: T) => {
-      if (this.signal.aborted || this.callsLeft <= 0) return;
+    const ask = async (unit: T) => {
+      if (this.callsLeft <= 0) return;
       try {
         const rows = await work(unit);
-        this.failures = 0;
         context.progress.window(name, { from: '', to: '', rows, changed: 0 });
         await context.step('answer-received', name);
       } catch (thrown) {
-        this.failed(asEtlError(thrown));
+        if (asEtlError(thrown).code !== OUT_OF_CALLS) throw thrown;
       }
     };
-    await Promise.all([...units].map((unit) => limit(task, unit)));
-  }
-
-  private failed(thrown: EtlError): void {
-    const { context, tally } = this.session;
-    if (this.signal.aborted || thrown.code === OUT_OF_CALLS) return;
-    const error = thrown.about({ pipeline: this.plan.pipeline.name });
-    tally.errors.push(error);
-    this.failures += 1;
-    const isHopeless = error.kind !== 'retry' && error.kind !== 'failed';
-    if (!isHopeless && error.code !== 'everything_refused' && this.failures < FAILURES_IN_A_ROW) return;
-    context.progress.note(`${this.plan.pipeline.name}: given up, the rest waits for the next run`);
-    this.stop.abort(new EtlError('failed', 'given_up', 'given up after failures'));
+    await this.calls.each(units, concurrency, ask, (error, _, isLast) => {
+      tally.errors.push(error.about({ pipeline: name }));
+      if (isLast) context.progress.note(`${name}: given up, the rest waits for the next run`);
+    });
   }
 }
 

@@ -5,8 +5,7 @@
  * A question that the service cannot answer is an outcome. A call that fails leaves its questions `failed` and the others go on;
  * after several failures in a row the rest is not asked.
  */
-import pLimit from 'p-limit';
-import { asEtlError, EtlError } from '../core/errors.ts';
+import { EtlError } from '../core/errors.ts';
 import { type ExactDocument, type ExactJson, type ExactObject, isExactObject } from '../core/exact-json.ts';
 import { newId } from '../core/ids.ts';
 import { type AskOutcome, askBatch, batchesOf, RefusalWatch, verdictOf } from '../extract/batches.ts';
@@ -25,9 +24,7 @@ import {
 } from '../partner/lookups.ts';
 import type { Area } from '../partner/settings.ts';
 import type { Partner, RunContext } from './context.ts';
-
-/** So many calls may fail in a row before the rest is given up. */
-const FAILURES_IN_A_ROW = 5;
+import { isHopeless, ManyCalls } from './many-calls.ts';
 
 /**
  * - `found`: there is a record
@@ -166,7 +163,7 @@ async function inquire<Q>(
   const partner = await context.openClient(area, newId('r', context.clock), async () => undefined);
   try {
     const inquiry = new Inquiry<Q>(partner, context.signal);
-    await ask(inquiry);
+    await ask(inquiry).finally(inquiry.calls.end);
     return inquiry.result(questions);
   } finally {
     await partner.client.close();
@@ -175,18 +172,20 @@ async function inquire<Q>(
 
 class Inquiry<Q> {
   readonly partner: Partner;
-  /** Aborted by the operator, or when the rest is given up. */
-  readonly signal: AbortSignal;
+  readonly calls: ManyCalls;
   private readonly operator: AbortSignal;
-  private readonly stop = new AbortController();
   private readonly told = new Map<Q, Told>();
   private readonly errors: EtlError[] = [];
-  private failuresInARow = 0;
 
   constructor(partner: Partner, operator: AbortSignal) {
     this.partner = partner;
     this.operator = operator;
-    this.signal = AbortSignal.any([operator, this.stop.signal]);
+    this.calls = new ManyCalls(operator);
+  }
+
+  /** Aborted by the operator, or when the rest is given up. */
+  get signal(): AbortSignal {
+    return this.calls.signal;
   }
 
   tell(question: Q, told: Told): void {
@@ -197,23 +196,17 @@ class Inquiry<Q> {
     return (await this.partner.client.call(call)).value;
   }
 
-  /** Asks the units, `concurrency` at once. */
-  async each<U extends readonly Q[]>(
+  /** Asks the units, `concurrency` at once. What was asked in one that fails, and not told before, is told as failed. */
+  each<U extends readonly Q[]>(
     units: Iterable<U>,
     concurrency: number,
     ask: (unit: U) => Promise<void>,
   ): Promise<void> {
-    const limit = pLimit(concurrency);
-    const task = async (unit: U) => {
-      if (this.signal.aborted) return;
-      try {
-        await ask(unit);
-        this.failuresInARow = 0;
-      } catch (thrown) {
-        if (!this.signal.aborted) this.failed(asEtlError(thrown), unit);
-      }
-    };
-    await Promise.all([...units].map((unit) => limit(task, unit)));
+    return this.calls.each(units, concurrency, ask, (error, unit) => {
+      this.errors.push(error);
+      for (const question of unit)
+        if (!this.told.has(question)) this.tell(question, { outcome: 'failed', reason: error.message, record: null });
+    });
   }
 
   result(questions: readonly Q[]): LookUpResult<Q> {
@@ -226,20 +219,6 @@ class Inquiry<Q> {
     const answers = questions.map((question) => ({ question, ...(this.told.get(question) ?? GIVEN_UP) }));
     return { answers, errors: this.errors };
   }
-
-  private failed(error: EtlError, unit: readonly Q[]): void {
-    this.errors.push(error);
-    for (const question of unit)
-      if (!this.told.has(question)) this.tell(question, { outcome: 'failed', reason: error.message, record: null });
-    this.failuresInARow += 1;
-    if (isHopeless(error) || error.code === 'everything_refused' || this.failuresInARow === FAILURES_IN_A_ROW)
-      this.stop.abort(new EtlError('failed', 'given_up', 'given up after failures'));
-  }
-}
-
-/** Whether every other call would end as this one did. */
-function isHopeless({ kind }: EtlError): boolean {
-  return kind !== 'retry' && kind !== 'failed';
 }
 
 const GIVEN_UP: Told = { outcome: 'failed', reason: 'given up, since other calls failed', record: null };

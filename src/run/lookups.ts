@@ -4,7 +4,7 @@
  */
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { Day } from '../core/days.ts';
+import { dayAt } from '../core/days.ts';
 import { asEtlError } from '../core/errors.ts';
 import type { Pipeline } from '../core/pipeline.ts';
 import type { FetchRecord } from '../core/records.ts';
@@ -15,7 +15,7 @@ import { noteAsked } from './asked.ts';
 import { askLookups } from './asking.ts';
 import { linesOf } from './lookup-lines.ts';
 import { planLookups } from './lookup-plan.ts';
-import { applyTold, dayOf, type ObservingOptions, type ObservingResult } from './observing.ts';
+import { applyTold, type ObservingOptions, type ObservingResult } from './observing.ts';
 import type { Partners } from './partners.ts';
 import type { Session } from './session.ts';
 
@@ -128,7 +128,7 @@ async function refusedOf(
 ): Promise<string[]> {
   const files = answered.lines > 0 ? [answered.file] : [];
   if (rejects.length === 0) return files;
-  const day: Day = dayOf(context, context.clock.now());
+  const day = dayAt(context.clock.now(), context.timeZone);
   const file = path.join(folder, 'list-rejects.ndjson');
   const lines = rejects.map(({ line, reason, detail, raw }) =>
     JSON.stringify({ fetch_id: ledger.runId, item: line, day, reason, detail, raw }),

@@ -3,8 +3,7 @@
  * it is held, and since the answers stay pending, the next night decides with newer ones, or a person releases it.
  */
 import { isoTime } from '../core/clock.ts';
-import { type Day, dayAt } from '../core/days.ts';
-import type { HoldReason, ShrinkGuard } from '../core/guard.ts';
+import { guardCount, type HoldReason, type ShrinkGuard } from '../core/guard.ts';
 import { type Pipeline, partsOf } from '../core/pipeline.ts';
 import { emptySlice } from '../engine/content.ts';
 import type { Lake, SliceChange } from '../lake/lake.ts';
@@ -88,12 +87,7 @@ export async function applyTold(
 
 /** Why the whole must be held, or null. */
 function collapse({ present, stillPresent }: Observations, guard: ShrinkGuard): HoldReason | null {
-  if (present < guard.minRows || stillPresent >= present * guard.keepRatio) return null;
-  const share = `${Math.round(guard.keepRatio * 100)} %`;
-  return {
-    reason: stillPresent === 0 ? 'emptied' : 'shrunk',
-    detail: `${present} were there before, ${stillPresent} are now: less than ${share}`,
-  };
+  return guardCount(present, stillPresent, guard, `${present} were there before, ${stillPresent} are now`);
 }
 
 /** The new slices; a hold that stands is over, since these answers are newer than it. */
@@ -137,9 +131,4 @@ async function holdChanges(
   if (entry) return [held];
   const empty = emptySlice(pipeline, { day: content.day, fetch_id: content.fetch_id, fetched_at: content.fetched_at });
   return [{ kind: 'replace', pipeline: pipeline.name, content: empty, files: { file: null, rejectsFile: null } }, held];
-}
-
-/** The day of an instant as slices count it. */
-export function dayOf(context: RunContext, ms: number): Day {
-  return dayAt(ms, context.timeZone);
 }
