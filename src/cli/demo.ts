@@ -53,17 +53,15 @@ async function demo(cli: CliContext, options: { readonly ordersPerDay: number; r
   }
 }
 
-/** EANs that the demo asks commission rates for, and how many of them it looks up in the catalogue, at ten a second. */
-const EANS = 500;
-const PRODUCTS = 20;
+/** EANs that the demo looks up: all of them in one night, so that the same night again has nothing left to ask. */
+const EANS = 20;
 
-/** The demo's own settings: a list of EANs, and no long wait for the catalogue. */
+/** The demo's own settings: a list of EANs. */
 async function writeSettings(home: string, eans: readonly string[]): Promise<string> {
   const list = path.join(home, 'eans.csv');
   await writeEans(list, eans);
   const file = path.join(home, 'settings.yaml');
-  const pipelines = { products: { callsPerNight: PRODUCTS } };
-  await writeFile(file, stringify({ eans: { file: list, query: null }, pipelines }));
+  await writeFile(file, stringify({ eans: { file: list, query: null } }));
   return file;
 }
 
