@@ -9,9 +9,10 @@ import path from 'node:path';
 import { z } from 'zod';
 import type { Pipeline } from '../core/pipeline.ts';
 import type { FetchRecord } from '../core/records.ts';
-import { readIfThere, writeJson } from '../disk/atomic.ts';
+import { writeJson } from '../disk/atomic.ts';
 import { readRecords, runRecords } from '../extract/run-records.ts';
 import type { RunContext } from './context.ts';
+import { readState } from './state-file.ts';
 
 /** Runs that are remembered; older ones count as applied. */
 const RUNS_KEPT = 100;
@@ -28,7 +29,7 @@ export interface Pending {
 export async function pendingAnswers(context: RunContext, pipeline: Pipeline): Promise<Pending> {
   const { paths } = context;
   const file = path.join(paths.state, 'applied', `${pipeline.name}.json`);
-  const known = await readApplied(file);
+  const known = (await readState(file, shape))?.runs ?? null;
   const remembered = Object.keys(known ?? {}).sort();
   // While not all are remembered that may be, one that is not was never read, however old it calls itself.
   const oldest = remembered.length < RUNS_KEPT ? '' : remembered[0]!;
@@ -54,15 +55,4 @@ async function newestSlice({ lake }: RunContext, pipeline: Pipeline): Promise<st
       content.fetched_at > newest && (content.rows > 0 || content.rejects > 0) ? content.fetched_at : newest,
     '',
   );
-}
-
-async function readApplied(file: string): Promise<Record<string, number> | null> {
-  const text = await readIfThere(file);
-  if (text === null) return null;
-  try {
-    const parsed = shape.safeParse(JSON.parse(text));
-    return parsed.success ? parsed.data.runs : null;
-  } catch {
-    return null; // damaged
-  }
 }

@@ -9,8 +9,9 @@ import path from 'node:path';
 import { z } from 'zod';
 import { type Day, type DayRange, dayAt, daysOf } from '../core/days.ts';
 import type { SliceState } from '../core/plan.ts';
-import { readIfThere, writeJson } from '../disk/atomic.ts';
+import { writeJson } from '../disk/atomic.ts';
 import type { SliceEntry } from '../lake/entries.ts';
+import { readState } from './state-file.ts';
 
 const schema = z.record(
   z.string(),
@@ -47,7 +48,8 @@ export class CheckedDays {
 
   static async read(stateDir: string, pipeline: string): Promise<CheckedDays> {
     const file = path.join(stateDir, 'checked', `${pipeline}.json`);
-    return new CheckedDays(file, parse(await readIfThere(file)));
+    const days = Object.entries((await readState(file, schema)) ?? {}) as [Day, Checked][];
+    return new CheckedDays(file, new Map(days));
   }
 
   get(day: Day): Checked | undefined {
@@ -98,14 +100,4 @@ export function sliceStates(
     states.set(day, { day, checkedOn, settled: content.settled, version: content.version, moved });
   }
   return states;
-}
-
-function parse(text: string | null): Map<Day, Checked> {
-  if (text === null) return new Map();
-  try {
-    const parsed = schema.safeParse(JSON.parse(text));
-    return new Map(parsed.success ? (Object.entries(parsed.data) as [Day, Checked][]) : []);
-  } catch {
-    return new Map(); // damaged: everything is asked for again
-  }
 }

@@ -3,11 +3,12 @@ import path from 'node:path';
 import { z } from 'zod';
 import { isoTime } from '../core/clock.ts';
 import { type Pipeline, partsOf } from '../core/pipeline.ts';
-import { readIfThere, writeJson } from '../disk/atomic.ts';
+import { writeJson } from '../disk/atomic.ts';
 import { type Engine, quoteList } from '../engine/duckdb.ts';
 import type { RunContext } from './context.ts';
 import { slicesIn, type VersionPlace } from './held.ts';
 import type { FilePlan } from './pipeline-plan.ts';
+import { readState } from './state-file.ts';
 
 /** `state/reductions.json`: a memory aid; when it is lost the name is asked once more. */
 const shape = z.object({ askedAt: z.string(), name: z.string(), isLoaded: z.boolean() });
@@ -70,14 +71,8 @@ export async function nameAskedAt(context: RunContext): Promise<string | null> {
   return (await readAskedName(context))?.askedAt ?? null;
 }
 
-async function readAskedName({ paths }: RunContext): Promise<z.infer<typeof shape> | null> {
-  const text = await readIfThere(stateFile(paths.state));
-  try {
-    const parsed = shape.safeParse(JSON.parse(text ?? 'null'));
-    return parsed.success ? parsed.data : null;
-  } catch {
-    return null; // damaged
-  }
+function readAskedName({ paths }: RunContext): Promise<z.infer<typeof shape> | null> {
+  return readState(stateFile(paths.state), shape);
 }
 
 function stateFile(state: string): string {
