@@ -15,8 +15,12 @@ interface SandboxOptions {
   readonly ordersPerDay: number;
   readonly today?: Day;
   readonly eans?: string;
+  readonly receiver?: string;
   readonly json?: boolean;
 }
+
+/** Pushes that are due wait so long at the most. */
+const DELIVER_EVERY_MS = 200;
 
 export function register(program: Command, context: CliContext): void {
   const command = program
@@ -31,20 +35,27 @@ export function register(program: Command, context: CliContext): void {
     .option('--orders-per-day <items>', 'order items a day, about', wholeNumber(1, 1_000_000), 700)
     .option('--today <day>', 'pretend that this is today, yyyy-mm-dd', dayValue)
     .option('--eans <file>', 'write the EANs of its catalogue there, as a list for eans.file in the settings')
+    .option('--receiver <url>', 'send every push message there, whatever url it is meant for: a url on this machine')
     .option('--json', 'print the settings as one JSON document')
     .action((options: SandboxOptions) => sandbox(options, context));
   addExamples(command, [
     ['sandbox', 'then paste what it prints into another terminal'],
     ['sandbox --today 2026-03-01 --seed 3', 'the same night again and again'],
     ['sandbox --eans eans.csv', 'with a list of EANs to look up: set eans.file to it'],
+    ['sandbox --receiver http://127.0.0.1:8421/push', 'pushes go to partner-etl serve there'],
     ['sandbox --port 0 --json', 'for a script'],
   ]);
 }
 
 async function sandbox(options: SandboxOptions, context: CliContext): Promise<void> {
-  const { port, seed, ordersPerDay, today, eans, json } = options;
+  const { port, seed, ordersPerDay, today, eans, receiver, json } = options;
   context.interrupt.notice = 'closing the sandbox, press again to stop at once';
-  const service = await startSandbox({ port, seed, ordersPerDay, now: clockFor(today, context) });
+  const service = await startSandbox({
+    ...{ port, seed, ordersPerDay },
+    now: clockFor(today, context),
+    pushRoutes: receiver === undefined ? [] : [{ from: '*', to: receiver }],
+    deliver: { everyMs: DELIVER_EVERY_MS },
+  });
   try {
     if (eans !== undefined) await writeEans(path.resolve(context.cwd, eans), service.eans());
     const environment = {

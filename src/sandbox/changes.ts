@@ -8,6 +8,7 @@ import { isReport, REPORT_NAMES } from './endpoints.ts';
 import { type ItemPlace, orderIdOf, placeOf, type Restatement } from './items.ts';
 import { DayItems } from './orders.ts';
 import type { OrderedEnd, Processes } from './processes.ts';
+import { applyPushChange, isPushChange, type Pushable, type PushChange } from './push-changes.ts';
 import { applyRetailChange, isRetailChange, type RetailChange } from './retail-changes.ts';
 import type { Retailer } from './retailer.ts';
 import type { TokenService } from './tokens.ts';
@@ -46,6 +47,7 @@ export type Change =
   /** Every row of the report has this field from now on. */
   | { readonly kind: 'add-field'; readonly report: ReportName; readonly field: string; readonly value: FieldValue }
   | RetailChange
+  | PushChange
   /** No token that was issued until now is accepted any more. */
   | { readonly kind: 'revoke-tokens' }
   /** The next process that is started ends so, whatever it is about. */
@@ -111,7 +113,7 @@ function limitDay(world: World, change: Change, report: ChangedReport, day: Day,
 }
 
 /** What changes can be made in. */
-export interface Changeable {
+export interface Changeable extends Pushable {
   readonly world: World;
   readonly processes: Processes;
   readonly retailer: Retailer;
@@ -124,6 +126,10 @@ export function applyChange(changeable: Changeable, change: Change, now: number)
   const { edits } = world;
   if (isRetailChange(change)) {
     applyRetailChange(retailer, change, now);
+    return;
+  }
+  if (isPushChange(change)) {
+    applyPushChange(changeable, change, now);
     return;
   }
   switch (change.kind) {

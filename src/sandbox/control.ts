@@ -9,12 +9,16 @@ import type { ReportName } from '../core/pipeline.ts';
 import { type Answer, json } from './call.ts';
 import type { Change } from './changes.ts';
 import type { CommissionTruth } from './commissions.ts';
+import type { DeliveryResult } from './delivery-queue.ts';
 import { isReport, REPORT_NAMES } from './endpoints.ts';
 import type { Fault } from './faults.ts';
 import type { Json } from './json-text.ts';
 import { PIECE_BYTES } from './pieces.ts';
 import type { ProductTruth } from './products.ts';
-import type { PushMessage } from './pushes.ts';
+import type { PushMessage } from './push.ts';
+import type { PushFault } from './push-faults.ts';
+import type { PushRoute } from './push-routes.ts';
+import type { PushTruth } from './push-truth.ts';
 import type { TruthRow } from './rows.ts';
 import { send } from './send.ts';
 import { readBody } from './server.ts';
@@ -27,8 +31,8 @@ export interface Controls {
   readonly stats: SandboxStats;
   /** Makes it this time; the clock goes on from there at its own pace. */
   setNow(ms: number): void;
-  /** Refuses (usage) what is no fault. */
-  addFault(fault: Fault): void;
+  /** Refuses (usage) what is no fault of a call, or of a push. */
+  addFault(fault: Fault | PushFault): void;
   clearFaults(): void;
   /** Alters the world, and the truth with it; refuses (usage) what cannot be. */
   change(change: Change): void;
@@ -51,8 +55,17 @@ export interface Controls {
   truthOfProduct(ean: string, country: string, language: string): ProductTruth | undefined;
   /** The newest reductions file now, as the service documents it. */
   reductionsFile(): { readonly name: string; readonly text: string };
-  /** Push messages that were sent until now, oldest first. */
+  /** Push messages that were made until now, oldest first, forged ones too; they tell what becomes of them later. */
   pushes(): readonly PushMessage[];
+  /** Those of the service's own, and how often they arrived. */
+  pushTruth(): readonly PushTruth[];
+  /** Refuses (usage) what leads nowhere on loopback. */
+  addPushRoute(route: PushRoute): void;
+  /**
+   * Carries out every attempt that is due by the sandbox's clock, one message after the other unless told, and resolves when
+   * all are over: at most one attempt of each message while the clock stands still.
+   */
+  deliverDue(options?: { readonly concurrency?: number }): Promise<DeliveryResult[]>;
 }
 
 const DONE: Answer = { status: 204, headers: {}, body: undefined };
@@ -110,11 +123,26 @@ function statsJson({ calls, tokenRequests, statuses, overBudget, failures }: San
   return { calls, tokenRequests, statuses, overBudget, failures };
 }
 
-function pushJson({ subscriptionId, url, headers, body }: PushMessage): Json {
-  return { subscriptionId, url, headers, body };
+function pushJson({ id, subscriptionId, url, headers, body, forgery, state, attempts }: PushMessage): Json {
+  return { id, subscriptionId, url, headers, body, forgery, state, attempts: attempts.map((one) => ({ ...one })) };
 }
 
-function controlAnswer(sandbox: Controls, action: string, query: URLSearchParams, body: string): Answer {
+async function delivered(sandbox: Controls, query: URLSearchParams): Promise<Answer> {
+  const concurrency = Number(query.get('concurrency') ?? '1');
+  if (!(concurrency >= 1)) throw usage('concurrency is not accepted', 'a number from 1');
+  const results = await sandbox.deliverDue({ concurrency });
+  return json(
+    200,
+    results.map((result) => ({ ...result })),
+  );
+}
+
+function controlAnswer(
+  sandbox: Controls,
+  action: string,
+  query: URLSearchParams,
+  body: string,
+): Answer | Promise<Answer> {
   const told = (name: string) => query.get(name) ?? '';
   switch (action) {
     case 'POST faults':
@@ -133,6 +161,15 @@ function controlAnswer(sandbox: Controls, action: string, query: URLSearchParams
       return DONE;
     case 'GET pushes':
       return json(200, sandbox.pushes().map(pushJson));
+    case 'GET push-truth':
+      return json(
+        200,
+        sandbox.pushTruth().map((one) => ({ ...one })),
+      );
+    case 'POST routes':
+      return each(parsed(body), (route) => sandbox.addPushRoute(route));
+    case 'POST deliver':
+      return delivered(sandbox, query);
     case 'GET truth':
       return truthAnswer(sandbox, query);
     case 'GET commission-truth':
@@ -161,7 +198,7 @@ export async function serveControl(
   const body = (await readBody(request)) ?? '';
   let answer: Answer;
   try {
-    answer = controlAnswer(
+    answer = await controlAnswer(
       sandbox,
       `${request.method} ${url.pathname.slice(CONTROL_PATH.length)}`,
       url.searchParams,

@@ -1,4 +1,4 @@
-/** The sixteen calls, by name, and where they are found: open-points.md, "Endpoints". */
+/** The sixteen calls and what push messages link to, by name, and where they are found: open-points.md, "Endpoints". */
 import type { ReportName } from '../core/pipeline.ts';
 
 export type EndpointName =
@@ -14,6 +14,7 @@ export type EndpointName =
   | 'signature-keys'
   | 'process-status'
   | 'process-status-list'
+  | 'shipment'
   | 'commission'
   | 'commission-bulk'
   | 'reductions'
@@ -56,6 +57,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   at('subscription-delete', 'retailer', 'DELETE', new RegExp(`^${SUBSCRIPTIONS}/(?<id>[^/]+)$`)),
   at('process-status-list', 'retailer', 'GET', /^\/(?:retailer|shared)\/process-status$/),
   at('process-status', 'retailer', 'GET', /^\/(?:retailer|shared)\/process-status\/(?<id>[^/]+)$/),
+  at('shipment', 'retailer', 'GET', /^\/retailer\/shipments\/(?<id>[^/]+)$/),
   at('commission', 'retailer', 'GET', /^\/retailer\/commission\/(?<ean>[^/]+)$/),
   at('commission-bulk', 'retailer', 'POST', /^\/retailer\/commission$/),
   at('reductions', 'reductions', 'GET', /^(?:\/retailer)?\/reductions$/),

@@ -17,6 +17,7 @@ export type BudgetName =
   | 'reductions-latest'
   | 'process-status'
   | 'process-status-list'
+  | 'shipments'
   | 'subscriptions';
 
 export interface TokenBudget {
@@ -40,6 +41,8 @@ const CALLS: Readonly<Record<BudgetName, CallBudget>> = {
   'reductions-latest': { calls: 10, seconds: 3600 },
   'process-status': { calls: 100, seconds: 1 },
   'process-status-list': { calls: 2, seconds: 1 },
+  // Not known; as many as of the process statuses, which push messages link to as well.
+  shipments: { calls: 100, seconds: 1 },
   subscriptions: { calls: 50, seconds: 1 },
 };
 
@@ -60,6 +63,8 @@ function budgetOf(endpoint: Exclude<EndpointName, 'token'>): BudgetName {
     case 'process-status':
     case 'process-status-list':
       return endpoint;
+    case 'shipment':
+      return 'shipments';
     default:
       return 'subscriptions';
   }

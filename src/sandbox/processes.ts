@@ -38,10 +38,10 @@ export interface Process {
 }
 
 interface Waiting {
-  readonly id: string;
+  readonly process: Process;
   readonly endsAt: number;
-  /** Carries the request out. */
-  readonly carryOut: (processId: string) => Outcome;
+  /** Carries the request out, at the time that is its end. */
+  readonly carryOut: (processId: string, endedAt: number) => Outcome;
 }
 
 /** An end that was ordered instead of the one that the request would come to. */
@@ -52,7 +52,8 @@ export interface OrderedEnd {
 
 export class Processes {
   readonly #processSeconds: number;
-  #known: Process[] = [];
+  /** By id, oldest first. */
+  readonly #known = new Map<string, Process>();
   #waiting: Waiting[] = [];
   #ordered: OrderedEnd[] = [];
   #started = 0;
@@ -74,34 +75,33 @@ export class Processes {
     const id = String(1_000_000 + ++this.#started);
     const ordered = this.#ordered.shift();
     const process: Process = { ...request, id, createdAt: now, outcome: undefined };
-    this.#known.push(process);
+    this.#known.set(id, process);
     const endsAt = now + this.#processSeconds * 1000;
-    this.#waiting.push({ id, endsAt, carryOut: ordered === undefined ? carryOut : () => ordered });
+    this.#waiting.push({ process, endsAt, carryOut: ordered === undefined ? carryOut : () => ordered });
     return process;
   }
 
-  /** Ends what is due, oldest first, and forgets what is old. Returns what has just ended. */
-  advance(now: number): readonly Process[] {
-    const due = this.#waiting.filter(({ endsAt }) => endsAt <= now);
-    this.#waiting = this.#waiting.filter(({ endsAt }) => endsAt > now);
-    const outcomes = new Map(due.map(({ id, carryOut }) => [id, carryOut(id)]));
-    this.#known = this.#known
-      .filter(({ createdAt }) => now - createdAt <= RETENTION_MS)
-      .map((process) => {
-        const outcome = outcomes.get(process.id);
-        return outcome === undefined
-          ? process
-          : { ...process, outcome, entityId: outcome.entityId ?? process.entityId };
-      });
-    return this.#known.filter(({ id }) => outcomes.has(id));
+  /** Ends what is due, one after the other, and tells of each before the next one ends; then forgets what is old. */
+  advance(now: number, tell: (ended: Process, endedAt: number) => void): void {
+    const due = this.#waiting.filter(({ endsAt }) => endsAt <= now).sort((a, b) => a.endsAt - b.endsAt);
+    if (due.length > 0) this.#waiting = this.#waiting.filter(({ endsAt }) => endsAt > now);
+    for (const { process, endsAt, carryOut } of due) {
+      const outcome = carryOut(process.id, endsAt);
+      const ended: Process = { ...process, outcome, entityId: outcome.entityId ?? process.entityId };
+      this.#known.set(process.id, ended);
+      tell(ended, endsAt);
+    }
+    for (const { id, createdAt } of this.#known.values()) if (now - createdAt > RETENTION_MS) this.#known.delete(id);
   }
 
   get(id: string): Process | undefined {
-    return this.#known.find((process) => process.id === id);
+    return this.#known.get(id);
   }
 
   of(entityId: string, eventType: string): readonly Process[] {
-    return this.#known.filter((process) => process.entityId === entityId && process.eventType === eventType);
+    return [...this.#known.values()].filter(
+      (process) => process.entityId === entityId && process.eventType === eventType,
+    );
   }
 }
 

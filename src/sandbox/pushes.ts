@@ -1,60 +1,60 @@
-/**
- * Push messages, made and signed as the service does it. They lie in a box that others may look into; whoever is to
- * deliver them over https (within 5 s, and again after 1, 2, 4 and 8 minutes) takes them from there.
- */
-import { sign } from 'node:crypto';
+/** Push messages, made as the service does it, and handed to the queue that delivers them. */
+import type { DeliveryQueue } from './delivery-queue.ts';
 import { dutchIso } from './dutch-time.ts';
-import { type Json, jsonText } from './json-text.ts';
-import type { RsaKey } from './keys.ts';
+import { jsonText } from './json-text.ts';
+import { type Forgery, makePush, type Push, type PushEvent } from './push.ts';
+import type { PushFaults } from './push-faults.ts';
+import { forgedEvent, forgedSignature } from './push-forgery.ts';
+import { type SignatureKeys, signatureOf } from './signature-keys.ts';
 
-/** Key set that signs; a receiver finds it among the signature keys. */
-const KEY_ID = '0';
-const RETAILER_ID = 1234567;
-
-export interface PushMessage {
-  readonly subscriptionId: string;
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-}
-
-export interface PushEvent {
-  readonly resource: 'PROCESS_STATUS' | 'SHIPMENT';
-  readonly type: string;
-  readonly resourceId: string;
-  /** Address of the resource to call next; the documented example has none. */
-  readonly href?: string;
-}
+export const RETAILER_ID = 1234567;
 
 export interface PushTarget {
   readonly id: string;
   readonly url: string;
 }
 
+function bodyOf(timestamp: string, event: PushEvent): string {
+  return jsonText({ retailerId: RETAILER_ID, timestamp, event });
+}
+
 export class PushBox {
-  readonly #key: RsaKey;
-  readonly messages: PushMessage[] = [];
+  readonly #keys: SignatureKeys;
+  readonly #faults: PushFaults;
+  readonly #queue: DeliveryQueue;
+  /** Every message that was made, oldest first. */
+  readonly messages: Push[] = [];
 
-  constructor(key: RsaKey) {
-    this.#key = key;
+  constructor(keys: SignatureKeys, faults: PushFaults, queue: DeliveryQueue) {
+    this.#keys = keys;
+    this.#faults = faults;
+    this.#queue = queue;
   }
 
-  put({ id, url }: PushTarget, event: PushEvent, now: number): void {
-    const { resource, type, resourceId, href } = event;
-    const links = href === undefined ? undefined : [{ method: 'GET', href }];
-    const told: Json = { resource, type, resourceId, metadata: links && [], links };
-    const body = jsonText({ retailerId: RETAILER_ID, timestamp: dutchIso(now), event: told });
-    const signature = sign('RSA-SHA256', Buffer.from(body), this.#key.privateKey).toString('base64');
-    const headers = {
-      'content-type': 'application/json',
-      signature: `keyId=${KEY_ID}, algorithm="rsa-sha256", signature=${signature}`,
-    };
-    this.messages.push({ subscriptionId: id, url, headers, body });
+  /** Tells a subscriber of an event. It was handled at `handledAt` and is due at `dueAt` (milliseconds since the epoch). */
+  put({ id: subscriptionId, url }: PushTarget, event: PushEvent, handledAt: number, dueAt = handledAt): void {
+    const timestamp = dutchIso(handledAt);
+    const body = bodyOf(timestamp, event);
+    const { signer } = this.#keys;
+    const seed = { id: this.messages.length + 1, subscriptionId, url, body, forgery: null, timestamp, event };
+    const push = makePush(seed, () => signatureOf(body, signer));
+    const { copies, isLost, delayMs, answersToLose } = this.#faults.strike({
+      resource: event.resource,
+      subscriptionId,
+    });
+    Object.assign(push, { copies, answersToLose, state: isLost ? 'dropped' : 'waiting' } satisfies Partial<Push>);
+    this.messages.push(push);
+    if (!isLost) this.#queue.add(push, dueAt + delayMs);
   }
 
-  /** Endpoint 11: Base64 of X.509 (SubjectPublicKeyInfo, DER). */
-  keysJson(): Json {
-    const publicKey = this.#key.publicKey.export({ type: 'spki', format: 'der' }).toString('base64');
-    return { signatureKeys: [{ id: KEY_ID, type: 'RSA', publicKey }] };
+  /** A stranger sends something to a subscriber, once. */
+  forge({ id: subscriptionId, url }: PushTarget, how: Forgery, now: number): void {
+    const id = this.messages.length + 1;
+    const [timestamp, event] = [dutchIso(now), forgedEvent(id)];
+    const body = bodyOf(timestamp, event);
+    const seed = { id, subscriptionId, url, body, forgery: how, timestamp, event };
+    const push = makePush(seed, forgedSignature(how, id, body, this.#keys));
+    this.messages.push(push);
+    this.#queue.addOnce(push, now);
   }
 }

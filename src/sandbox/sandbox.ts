@@ -13,6 +13,7 @@ import { commissionTruth } from './commissions.ts';
 import { CONTROL_PATH, type Controls, serveControl } from './control.ts';
 import { type SandboxOptions, settingsOf } from './options.ts';
 import { productTruth } from './products.ts';
+import { pushTruth } from './push-truth.ts';
 import { reductionsTruth } from './reductions.ts';
 import { reportTruth } from './reports.ts';
 import { serveCall } from './server.ts';
@@ -22,6 +23,8 @@ export type { Change } from './changes.ts';
 export type { CommissionTruth } from './commissions.ts';
 export type { Fault } from './faults.ts';
 export type { SandboxOptions } from './options.ts';
+export type { Forgery, PushMessage } from './push.ts';
+export type { PushFault } from './push-faults.ts';
 export type { TruthRow } from './rows.ts';
 
 export interface Sandbox extends Controls {
@@ -77,14 +80,20 @@ function settableClock(now: () => number): { readonly now: () => number; readonl
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const settings = settingsOf(options);
   const clock = settableClock(options.now);
-  const parts = await makeParts(settings, clock.now);
-  const { world, retailer, pushes, subscriptions, service } = parts;
+  let baseUrl = '';
+  const parts = await makeParts(settings, { now: clock.now, baseUrl: () => baseUrl });
+  const { world, retailer, pushes, subscriptions, queue, delivery, service } = parts;
   const handle: Handle = (request, response) =>
     request.url?.startsWith(CONTROL_PATH)
       ? serveControl(sandbox, request, response)
       : serveCall(service, request, response);
   const server = await listen(settings.port, handle, (thrown) => service.statistics.countFailure(thrown));
-  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  /** The messages of what has ended by now, too. */
+  const made = () => {
+    subscriptions.advance(clock.now());
+    return pushes.messages;
+  };
   const sandbox: Sandbox = {
     clientId: settings.clientId,
     clientSecret: settings.clientSecret,
@@ -92,19 +101,32 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     authUrl: `${baseUrl}/auth`,
     stats: service.statistics,
     setNow: clock.set,
-    addFault: (fault) => service.faults.add(fault),
-    clearFaults: () => service.faults.clear(),
+    addFault: (fault) => {
+      if (fault.endpoint !== 'push') return service.faults.add(fault);
+      // It does not strike what has happened already.
+      subscriptions.advance(clock.now());
+      parts.pushFaults.add(fault);
+    },
+    clearFaults: () => {
+      service.faults.clear();
+      parts.pushFaults.clear();
+    },
     change: (change) => applyChange(parts, change, clock.now()),
     truth: (report, from, to) => reportTruth(world, report, { from, to }, clock.now()),
     eans: (count = PRODUCTS) => retailer.eans(count),
     truthOfCommission: (ean, condition, price) => commissionTruth(retailer, { ean, condition, price }, clock.now()),
     truthOfProduct: (ean, country, language) => productTruth(world, ean, country, language),
     reductionsFile: () => reductionsTruth(retailer.exports, clock.now()),
-    pushes: () => {
-      subscriptions.advance(clock.now(), baseUrl);
-      return pushes.messages;
+    pushes: () => made(),
+    pushTruth: () => pushTruth(made()),
+    addPushRoute: (route) => parts.pushRoutes.add(route),
+    deliverDue: ({ concurrency = 1 } = {}) => queue.deliverDue(concurrency),
+    close: async () => {
+      delivery.close();
+      await queue.close();
+      await closeServer(server);
     },
-    close: () => closeServer(server),
   };
+  if (settings.deliver !== null) queue.start(settings.deliver);
   return sandbox;
 }

@@ -2,30 +2,50 @@
 import type { Handler } from './call.ts';
 import type { Changeable } from './changes.ts';
 import { bulkCommission, singleCommission } from './commissions.ts';
+import { Delivery } from './delivery.ts';
+import { DeliveryQueue } from './delivery-queue.ts';
 import { Faults } from './faults.ts';
-import { rsaKey } from './keys.ts';
+import { type RsaKey, rsaKey } from './keys.ts';
 import { CallLimits, TokenBan } from './limits.ts';
 import type { SandboxSettings } from './options.ts';
 import { makeOrderParts } from './order-bytes.ts';
 import { Processes } from './processes.ts';
 import { productAnswer } from './products.ts';
+import type { Pushable } from './push-changes.ts';
+import { PushFaults } from './push-faults.ts';
+import { PushRoutes } from './push-routes.ts';
 import { PushBox } from './pushes.ts';
 import { latestReductions, reductionsFile } from './reductions.ts';
 import { Retailer } from './retailer.ts';
 import type { Service } from './server.ts';
+import { Shipments } from './shipments.ts';
+import { SignatureKeys } from './signature-keys.ts';
 import { Statistics } from './statistics.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { TokenService } from './tokens.ts';
 import { makeWorld } from './world.ts';
 
-export interface Parts extends Changeable {
-  readonly pushes: PushBox;
-  readonly subscriptions: Subscriptions;
+/** What is about pushes. */
+interface PushParts extends Pushable {
+  readonly pushFaults: PushFaults;
+  readonly pushRoutes: PushRoutes;
+  readonly delivery: Delivery;
+}
+
+export interface Parts extends Changeable, PushParts {
   readonly service: Service;
 }
 
+/** What the parts are told of their surroundings. */
+export interface PartsSurroundings {
+  /** The sandbox's clock. */
+  readonly now: () => number;
+  /** Base address of the service. */
+  readonly baseUrl: () => string;
+}
+
 /** The calls beside token and reports. */
-function makeHandlers(retailer: Retailer, subscriptions: Subscriptions): Service['handlers'] {
+function makeHandlers(retailer: Retailer, { subscriptions, shipments }: Pushable): Service['handlers'] {
   const subscribed: Handler = (call) => subscriptions.answer(call);
   return {
     product: (call, faults) => productAnswer(retailer.world, call, faults),
@@ -42,11 +62,35 @@ function makeHandlers(retailer: Retailer, subscriptions: Subscriptions): Service
     'signature-keys': subscribed,
     'process-status': subscribed,
     'process-status-list': subscribed,
+    shipment: (call) => shipments.answer(call),
   };
 }
 
-/** Everything behind the server, at the beginning of its life. `now` is the sandbox's clock. */
-export async function makeParts(settings: SandboxSettings, now: () => number): Promise<Parts> {
+function makePushParts(
+  { seed, urlTaken, pushRoutes: routes, pushTimeoutMs }: SandboxSettings,
+  { now, baseUrl }: PartsSurroundings,
+  { key, processes, statistics }: { key: RsaKey; processes: Processes; statistics: Statistics },
+): PushParts {
+  const keys = new SignatureKeys(key);
+  const pushFaults = new PushFaults();
+  const pushRoutes = new PushRoutes(routes);
+  const delivery = new Delivery(pushRoutes, pushTimeoutMs);
+  const queue = new DeliveryQueue({
+    seed,
+    now,
+    advance: () => subscriptions.advance(now()),
+    addressOf: (url) => delivery.addressOf(url),
+    send: (parcel) => delivery.send(parcel),
+    failed: (thrown) => statistics.countFailure(thrown),
+  });
+  const pushes = new PushBox(keys, pushFaults, queue);
+  const subscriptions = new Subscriptions({ processes, pushes, keys, urlTaken, baseUrl });
+  const shipments = new Shipments();
+  return { subscriptions, shipments, keys, pushes, queue, baseUrl, pushFaults, pushRoutes, delivery };
+}
+
+/** Everything behind the server, at the beginning of its life. */
+export async function makeParts(settings: SandboxSettings, surroundings: PartsSurroundings): Promise<Parts> {
   const { seed, clientId, clientSecret, tokenTtlSeconds: ttlSeconds, limits, gzip } = settings;
   const key = await rsaKey();
   const world = makeWorld(seed, settings.ordersPerDay, settings.firstDay);
@@ -54,18 +98,18 @@ export async function makeParts(settings: SandboxSettings, now: () => number): P
   const retailer = new Retailer(world, seriesLength, { as: unknownEan, status: unknownEanStatus });
   const tokens = new TokenService({ clientId, clientSecret, ttlSeconds, seed, key });
   const processes = new Processes(settings.processSeconds);
-  const pushes = new PushBox(key);
-  const subscriptions = new Subscriptions(processes, pushes);
+  const statistics = new Statistics();
+  const push = makePushParts(settings, surroundings, { key, processes, statistics });
   const service: Service = {
-    now,
+    now: surroundings.now,
     gzip,
     tokens,
     ban: new TokenBan(limits),
     limits: new CallLimits(limits),
     faults: new Faults(),
-    statistics: new Statistics(),
+    statistics,
     orders: makeOrderParts(world),
-    handlers: makeHandlers(retailer, subscriptions),
+    handlers: makeHandlers(retailer, push),
   };
-  return { world, retailer, tokens, processes, pushes, subscriptions, service };
+  return { world, retailer, tokens, processes, service, ...push };
 }

@@ -4,10 +4,20 @@ import { dutchIso } from './dutch-time.ts';
 import { type Json, parseJson } from './json-text.ts';
 import { refusedMedia } from './media.ts';
 import { type EventType, type Outcome, type Process, type Processes, processJson } from './processes.ts';
+import type { PushEvent } from './push.ts';
 import type { PushBox } from './pushes.ts';
+import type { SignatureKeys } from './signature-keys.ts';
 
 const RESOURCES = ['PROCESS_STATUS', 'SHIPMENT'];
 const PAGE_LENGTH = 50;
+
+/**
+ * How a second subscription for a url is refused: its process fails, or the call is answered 400. Of two that are under way at
+ * once the later one fails in any case.
+ */
+export type UrlTaken = 'process' | 'at-once';
+
+export const URL_TAKEN_WAYS: readonly string[] = ['process', 'at-once'] satisfies UrlTaken[];
 
 export interface Subscription {
   readonly id: string;
@@ -16,6 +26,8 @@ export interface Subscription {
 }
 
 type Wish = Omit<Subscription, 'id'>;
+
+type CarryOut = Parameters<Processes['start']>[2];
 
 const DONE: Outcome = { status: 'SUCCESS' };
 
@@ -27,26 +39,43 @@ function wishOf(body: unknown, id: string | undefined): Wish | readonly Violatio
   const kinds = Array.isArray(resources) ? resources.map(String) : [];
   if (kinds.length === 0 || kinds.some((kind) => !RESOURCES.includes(kind)))
     violations.push({ name: 'resources', reason: `must hold one or more of ${RESOURCES.join(', ')}` });
-  if (typeof url !== 'string' || !URL.canParse(url) || !url.startsWith('https://'))
+  if (typeof url !== 'string' || !URL.canParse(url) || new URL(url).protocol !== 'https:')
     violations.push({ name: 'url', reason: 'must be an https address' });
+  // A number counts as its digits, as every number that parseJson has read.
   if (id !== undefined && asked.id !== id) violations.push({ name: 'id', reason: `must be ${id}` });
   return violations.length > 0 ? violations : { resources: [...new Set(kinds)], url: String(url) };
 }
 
+export interface SubscriptionSurroundings {
+  readonly processes: Processes;
+  readonly pushes: PushBox;
+  readonly keys: SignatureKeys;
+  readonly urlTaken: UrlTaken;
+  /** Base address of the service, which links begin with. */
+  readonly baseUrl: () => string;
+}
+
 export class Subscriptions {
-  readonly #processes: Processes;
-  readonly #pushes: PushBox;
+  readonly #surroundings: SubscriptionSurroundings;
   #known: Subscription[] = [];
   #created = 0;
 
-  constructor(processes: Processes, pushes: PushBox) {
-    this.#processes = processes;
-    this.#pushes = pushes;
+  constructor(surroundings: SubscriptionSurroundings) {
+    this.#surroundings = surroundings;
+  }
+
+  /** Those that are to be told of a resource. */
+  of(resource: PushEvent['resource']): readonly Subscription[] {
+    return this.#known.filter(({ resources }) => resources.includes(resource));
+  }
+
+  get all(): readonly Subscription[] {
+    return this.#known;
   }
 
   /** Answers a call to one of the endpoints of this file. */
   answer(call: Call): Answer {
-    this.advance(call.now, new URL(call.address).origin);
+    this.advance(call.now);
     const refused = refusedMedia(call);
     if (refused !== undefined) return refused;
     switch (call.endpoint.name) {
@@ -67,21 +96,22 @@ export class Subscriptions {
       case 'process-status-list':
         return this.#statuses(call);
       case 'signature-keys':
-        return this.#reply(call, this.#pushes.keysJson());
+        return this.#reply(call, this.#surroundings.keys.json(call.now));
       default:
         return notFound(call);
     }
   }
 
-  /** Ends the processes that are due, and tells whoever subscribed to that. */
-  advance(now: number, origin: string): void {
-    for (const process of this.#processes.advance(now)) {
-      if (process.eventType === 'SEND_SUBSCRIPTION_TST_MSG') continue;
-      const { status: type } = process.outcome ?? DONE;
-      const href = `${origin}/shared/process-status/${process.id}`;
-      for (const one of this.#known.filter(({ resources }) => resources.includes('PROCESS_STATUS')))
-        this.#pushes.put(one, { resource: 'PROCESS_STATUS', type, resourceId: process.id, href }, now);
-    }
+  /** Ends the processes that are due, and tells whoever is subscribed to that by then. */
+  advance(now: number): void {
+    const { processes, pushes, baseUrl } = this.#surroundings;
+    processes.advance(now, ({ id, eventType, outcome }, endedAt) => {
+      if (eventType === 'SEND_SUBSCRIPTION_TST_MSG') return;
+      const links = [{ method: 'GET', href: `${baseUrl()}/shared/process-status/${id}` }];
+      const { status: type } = outcome ?? DONE;
+      const event = { resource: 'PROCESS_STATUS', type, resourceId: id, metadata: [], links } as const;
+      for (const one of this.of('PROCESS_STATUS')) pushes.put(one, event, endedAt);
+    });
   }
 
   #reply(call: Call, value: Json, status = 200): Answer {
@@ -106,22 +136,33 @@ export class Subscriptions {
     return known === undefined ? notFound(call) : action(known);
   }
 
-  #start(call: Call, eventType: EventType, entityId: string | undefined, carryOut: (id: string) => Outcome): Answer {
+  #start(call: Call, eventType: EventType, entityId: string | undefined, carryOut: CarryOut): Answer {
     const about = entityId === undefined ? 'a subscription' : `subscription ${entityId}`;
+    const { processes } = this.#surroundings;
     const request = { eventType, entityId, description: `${eventType} for ${about}.` };
-    return this.#reply(call, this.#processJson(this.#processes.start(request, call.now, carryOut), call), 202);
+    return this.#reply(call, this.#processJson(processes.start(request, call.now, carryOut), call), 202);
   }
 
-  /** A second subscription for a url fails when its process ends: until then another one may be on its way. */
+  /** `exceptId`: the subscription that may have the url. */
   #urlTaken({ url }: Wish, exceptId: string | undefined): Outcome | undefined {
-    const taken = this.#known.some((one) => one.url === url && one.id !== exceptId);
+    const { href } = new URL(url);
+    const taken = this.#known.some((one) => new URL(one.url).href === href && one.id !== exceptId);
     return taken ? { status: 'FAILURE', errorMessage: `There is already a subscription for ${url}.` } : undefined;
   }
 
-  #create(call: Call): Answer {
-    const wish = wishOf(parseJson(call.body), undefined);
+  /** What a create or update asks for, or the answer that refuses it at once. */
+  #wishIn(call: Call, id: string | undefined): Wish | Answer {
+    const wish = wishOf(parseJson(call.body), id);
     if (!('url' in wish)) return badRequest(call, wish);
+    const taken = this.#surroundings.urlTaken === 'at-once' ? this.#urlTaken(wish, id) : undefined;
+    return taken === undefined ? wish : badRequest(call, [{ name: 'url', reason: taken.errorMessage ?? '' }]);
+  }
+
+  #create(call: Call): Answer {
+    const wish = this.#wishIn(call, undefined);
+    if (!('url' in wish)) return wish;
     return this.#start(call, 'CREATE_SUBSCRIPTION', undefined, () => {
+      // Only now: another one may have been under way.
       const taken = this.#urlTaken(wish, undefined);
       if (taken !== undefined) return taken;
       const id = String(5000 + ++this.#created);
@@ -131,8 +172,8 @@ export class Subscriptions {
   }
 
   #update(call: Call, { id }: Subscription): Answer {
-    const wish = wishOf(parseJson(call.body), id);
-    if (!('url' in wish)) return badRequest(call, wish);
+    const wish = this.#wishIn(call, id);
+    if (!('url' in wish)) return wish;
     return this.#start(call, 'UPDATE_SUBSCRIPTION', id, () => {
       const taken = this.#urlTaken(wish, id);
       if (taken === undefined) this.#known = this.#known.map((one) => (one.id === id ? { id, ...wish } : one));
@@ -153,15 +194,15 @@ export class Subscriptions {
     const targets = this.#known.filter(({ id }) => asked === undefined || id === asked);
     const [first] = targets;
     if (first === undefined) return notFound(call, 'There is no subscription to test.');
-    return this.#start(call, 'SEND_SUBSCRIPTION_TST_MSG', first.id, (resourceId) => {
+    return this.#start(call, 'SEND_SUBSCRIPTION_TST_MSG', first.id, (resourceId, endedAt) => {
       const event = { resource: 'PROCESS_STATUS', type: 'SUCCESS', resourceId } as const;
-      for (const target of targets) this.#pushes.put(target, event, call.now);
+      for (const target of targets) this.#surroundings.pushes.put(target, event, endedAt);
       return DONE;
     });
   }
 
   #status(call: Call): Answer {
-    const process = this.#processes.get(call.parameters.id ?? '');
+    const process = this.#surroundings.processes.get(call.parameters.id ?? '');
     return process === undefined ? notFound(call) : this.#reply(call, this.#processJson(process, call));
   }
 
@@ -172,7 +213,8 @@ export class Subscriptions {
         call,
         missing.map((name) => ({ name, reason: `Required parameter '${name}' is not present.` })),
       );
-    const found = this.#processes.of(call.query.get('entity-id') ?? '', call.query.get('event-type') ?? '');
+    const [entityId = '', eventType = ''] = ['entity-id', 'event-type'].map((name) => call.query.get(name) ?? '');
+    const found = this.#surroundings.processes.of(entityId, eventType);
     const page = Number(call.query.get('page') ?? '1');
     const shown = found.slice((page - 1) * PAGE_LENGTH, page * PAGE_LENGTH);
     return this.#reply(call, { processStatuses: shown.map((process) => this.#processJson(process, call)) });

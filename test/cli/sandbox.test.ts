@@ -1,6 +1,10 @@
-import { describe, expect, test } from 'vitest';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
-import { fakeContext } from './surroundings.ts';
+import { fakeContext, run } from './surroundings.ts';
 
 interface Printed {
   readonly seed: number;
@@ -52,5 +56,52 @@ describe('sandbox', () => {
       ]);
     });
     expect(code).toBe(0);
+  });
+
+  test('--receiver takes every push, whatever url it is meant for, as soon as there is one', async () => {
+    let arrive: (message: string) => void = () => {};
+    const arrived = new Promise<string>((resolve) => {
+      arrive = resolve;
+    });
+    const receiver = createServer(async (request, response) => {
+      const body = await text(request);
+      response.writeHead(204).end();
+      arrive(`${request.method} ${request.url} ${request.headers.host} ${body}`);
+    });
+    await once(receiver.listen(0, '127.0.0.1'), 'listening');
+    onTestFinished(() => {
+      receiver.close();
+      receiver.closeAllConnections();
+    });
+    const { port } = receiver.address() as AddressInfo;
+    await whileRunning(['--json', '--receiver', `http://127.0.0.1:${port}/in`], async (printed) => {
+      const { environment } = JSON.parse(printed) as Printed;
+      const pair = `${environment.PARTNER_CLIENT_ID}:${environment.PARTNER_CLIENT_SECRET}`;
+      const basic = `Basic ${Buffer.from(pair).toString('base64')}`;
+      const token = await fetch(`${environment.PARTNER_AUTH_URL}/token?grant_type=client_credentials`, {
+        method: 'POST',
+        headers: { authorization: basic, accept: 'application/json' },
+      });
+      const { access_token: bearer } = (await token.json()) as { access_token: string };
+      const media = 'application/vnd.retailer.v10+json';
+      const post = (path: string, value: unknown) =>
+        fetch(`${environment.PARTNER_BASE_URL}${path}`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${bearer}`, accept: media, 'content-type': media },
+          body: JSON.stringify(value),
+        });
+      const wish = { resources: ['SHIPMENT'], url: 'https://shop.example/hook' };
+      expect((await post('/retailer/subscriptions', wish)).status).toBe(202);
+      const inFuture = { now: '2026-03-01T09:00:00Z' };
+      expect((await post('/sandbox/clock', inFuture)).status).toBe(204);
+      expect((await post('/sandbox/changes', { kind: 'shipment', shipmentId: 'A1' })).status).toBe(204);
+      expect(await arrived).toMatch(/^POST \/in shop\.example .*"resourceId":"A1"/);
+    });
+  });
+
+  test('--receiver is refused beyond this machine', async () => {
+    const { code, stderr } = await run(['sandbox', '--port', '0', '--receiver', 'http://example.org/push']);
+    expect(code).toBe(2);
+    expect(stderr.text).toContain('http://example.org/push');
   });
 });

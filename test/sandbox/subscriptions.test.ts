@@ -86,16 +86,87 @@ describe('subscriptions', () => {
     expect((await read(client, PATH)).subscriptions).toHaveLength(1);
   });
 
+  test('cannot share a url, however it is written, when two creations are under way at once', async () => {
+    const { client, pass } = await opened();
+    const started = [];
+    for (const url of ['https://example.org/hook', 'https://EXAMPLE.org:443/hook'])
+      started.push(JSON.parse((await write(client, 'POST', PATH, { ...WISH, url })).text));
+    pass(5000);
+    const ends = [];
+    for (const { processStatusId } of started)
+      ends.push(await read(client, `/shared/process-status/${processStatusId}`));
+    expect(ends).toMatchObject([{ status: 'SUCCESS', entityId: '5001' }, { status: 'FAILURE' }]);
+    expect((await read(client, PATH)).subscriptions).toHaveLength(1);
+  });
+
+  test('cannot take the url of another one by an update, and stay as they are; their own url they may keep', async () => {
+    const { client, done } = await opened();
+    await done(write(client, 'POST', PATH, WISH));
+    await done(write(client, 'POST', PATH, { ...WISH, url: 'https://example.org/other' }));
+    const update = { ...WISH, id: '5002', resources: ['SHIPMENT'] };
+    expect(await done(write(client, 'PUT', `${PATH}/5002`, update))).toMatchObject({
+      status: 'FAILURE',
+      errorMessage: expect.stringContaining(WISH.url),
+    });
+    expect(await read(client, `${PATH}/5002`)).toMatchObject({
+      url: 'https://example.org/other',
+      resources: WISH.resources,
+    });
+    const own = { ...update, url: 'https://example.org/other' };
+    expect(await done(write(client, 'PUT', `${PATH}/5002`, own))).toMatchObject({ status: 'SUCCESS' });
+    expect(await read(client, `${PATH}/5002`)).toMatchObject({ resources: ['SHIPMENT'] });
+  });
+
+  test('that would share a url are refused at once where the service is set so, and fail when under way together', async () => {
+    const { client, done, pass } = await opened({ urlTaken: 'at-once' });
+    const first = await write(client, 'POST', PATH, WISH);
+    const second = await write(client, 'POST', PATH, WISH);
+    pass(5000);
+    const ends = [];
+    for (const { text } of [first, second])
+      ends.push((await read(client, `/shared/process-status/${JSON.parse(text).processStatusId}`)).status);
+    expect(ends).toEqual(['SUCCESS', 'FAILURE']);
+    await done(write(client, 'POST', PATH, { ...WISH, url: 'https://example.org/other' }));
+    const third = await write(client, 'POST', PATH, WISH);
+    const update = await write(client, 'PUT', `${PATH}/5002`, { ...WISH, id: 5002 });
+    for (const { status, text } of [third, update]) {
+      expect(status).toBe(400);
+      expect(JSON.parse(text).violations).toEqual([{ name: 'url', reason: expect.stringContaining(WISH.url) }]);
+    }
+    const own = { ...WISH, id: '5001', resources: ['SHIPMENT'] };
+    expect((await write(client, 'PUT', `${PATH}/5001`, own)).status).toBe(202);
+  });
+
   test.each([
     ['a url without https', { ...WISH, url: 'http://example.org' }, 'url'],
+    ['an update to a url without https', { ...WISH, id: '5001', url: 'http://example.org' }, 'url'],
     ['what is no url', { ...WISH, url: 'https://' }, 'url'],
     ['no resource', { ...WISH, resources: [] }, 'resources'],
     ['an unknown resource', { ...WISH, resources: ['ORDERS'] }, 'resources'],
   ])('are refused for %s', async (_, wish, name) => {
-    const { client } = await opened();
-    const reply = await write(client, 'POST', PATH, wish);
+    const { client, done } = await opened();
+    await done(write(client, 'POST', PATH, WISH));
+    const reply =
+      'id' in wish ? await write(client, 'PUT', `${PATH}/5001`, wish) : await write(client, 'POST', PATH, wish);
     expect(reply.status).toBe(400);
     expect(JSON.parse(reply.text).violations).toMatchObject([{ name }]);
+  });
+
+  test.each([5001, '5001'])('take an update that names them as %j', async (id) => {
+    const { client, done } = await opened();
+    await done(write(client, 'POST', PATH, WISH));
+    const update = write(client, 'PUT', `${PATH}/5001`, { ...WISH, id, resources: ['SHIPMENT'] });
+    expect(await done(update)).toMatchObject({ status: 'SUCCESS' });
+    expect((await read(client, `${PATH}/5001`)).resources).toEqual(['SHIPMENT']);
+  });
+
+  test('are refused an update that names another one or nothing', async () => {
+    const { client, done } = await opened();
+    await done(write(client, 'POST', PATH, WISH));
+    for (const id of [5002, '05001', '', null, undefined, true]) {
+      const reply = await write(client, 'PUT', `${PATH}/5001`, { ...WISH, id });
+      expect(JSON.parse(reply.text).violations).toMatchObject([{ name: 'id' }]);
+    }
   });
 
   test('are refused an update that does not name them, and one of what is not there', async () => {
@@ -159,6 +230,28 @@ describe('subscriptions', () => {
       format: 'der',
     });
     expect(verify('RSA-SHA256', Buffer.from(test!.body), key, Buffer.from(signature, 'base64'))).toBe(true);
+  });
+
+  test('are told of every end of a process from their own creation on, none before it, whenever the clock is looked at', async () => {
+    const { client, pass } = await opened();
+    const create = (name: string) => write(client, 'POST', PATH, { ...WISH, url: `https://example.org/${name}` });
+    await create('a');
+    pass(1000);
+    client.sandbox.change({ kind: 'next-process', status: 'FAILURE', errorMessage: 'no luck' });
+    await create('b');
+    pass(1000);
+    await create('c');
+    pass(DAY_MS);
+    expect(
+      client.sandbox.pushTruth().map(({ subscriptionId, resourceId, type, timestamp }) => {
+        return [subscriptionId, resourceId, type, timestamp.slice(11, 19)];
+      }),
+    ).toEqual([
+      ['5001', '1000001', 'SUCCESS', '12:00:05'],
+      ['5001', '1000002', 'FAILURE', '12:00:06'],
+      ['5001', '1000003', 'SUCCESS', '12:00:07'],
+      ['5002', '1000003', 'SUCCESS', '12:00:07'],
+    ]);
   });
 
   test('are tested all at once where no id is named, and not at all where there are none', async () => {
