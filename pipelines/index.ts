@@ -3,9 +3,13 @@ import type { Pipeline } from '../src/core/pipeline.ts';
 import { commissionRates, commissionReductions } from './commission-rates.ts';
 import { commissions } from './commissions.ts';
 import { orders } from './orders.ts';
+import { processStatuses } from './process-statuses.ts';
 import { products } from './products.ts';
 import { promotions } from './promotions.ts';
+import { pushLinks } from './push-links.ts';
+import { pushDeliveries, pushMessages } from './push-messages.ts';
 import { reductions, reductionsFiles } from './reductions.ts';
+import { subscriptions } from './subscriptions.ts';
 
 export const pipelines: readonly Pipeline[] = [
   promotions,
@@ -16,4 +20,9 @@ export const pipelines: readonly Pipeline[] = [
   commissionReductions,
   reductions,
   reductionsFiles,
+  pushMessages,
+  pushDeliveries,
+  subscriptions,
+  processStatuses,
+  pushLinks,
 ];

@@ -85,7 +85,9 @@ function openTargets(config: Config, clock: Clock): Target[] {
 
 function lookupsOf(config: Config): LookupContext {
   const { eans, products, commissionRates, reductions } = config;
-  return { eans, products, commissionRates, reductions, eansPerRequest: config.eansPerRequest };
+  const { processStatuses, pushLinks } = config;
+  const callsPerNight = { processStatuses: processStatuses.callsPerNight, pushLinks: pushLinks.callsPerNight };
+  return { eans, products, commissionRates, reductions, eansPerRequest: config.eansPerRequest, callsPerNight };
 }
 
 async function openPartner(

@@ -63,6 +63,34 @@ export interface ReductionsSettings extends PipelineTiming {
   readonly columns: Readonly<Record<'ean' | 'maximumPrice' | 'costReduction' | 'startDate' | 'endDate', string>>;
 }
 
+/** Of process statuses and links. */
+export interface FollowingSettings extends PipelineTiming {
+  readonly callsPerNight: number;
+}
+
+/** The receiver of push messages. */
+export interface PushSettings {
+  readonly enabled: boolean;
+  readonly host: string;
+  /** 0: any free one. */
+  readonly port: number;
+  readonly path: string;
+  /** Absolute; both or neither. */
+  readonly tls: { readonly certFile: string | null; readonly keyFile: string | null };
+  /** Addresses or ranges that messages are taken from. */
+  readonly sourceAddresses: readonly string[];
+  readonly alsoFrom: readonly string[];
+  readonly checkSource: 'auto' | 'always' | 'never';
+  readonly trustedProxies: readonly string[];
+  readonly bodyKiB: number;
+  readonly oldestDays: number;
+  readonly copiesKept: number;
+  readonly keyRefreshSeconds: number;
+  readonly sealSeconds: number;
+  readonly inboxMiB: number;
+  readonly refusedMiB: number;
+}
+
 export interface TargetSettings {
   readonly duckdb: boolean;
   /** null: Postgres is off. Holds a password. */
@@ -87,6 +115,11 @@ export interface Config extends Partners {
   readonly products: ProductSettings;
   readonly commissionRates: CommissionRateSettings;
   readonly reductions: ReductionsSettings;
+  readonly pushMessages: PipelineTiming;
+  readonly subscriptions: PipelineTiming;
+  readonly processStatuses: FollowingSettings;
+  readonly pushLinks: FollowingSettings;
+  readonly push: PushSettings;
   readonly targets: TargetSettings;
   readonly guards: GuardSettings;
   /** Settings files that were read, as shown to people, the overriding one last. */
@@ -162,12 +195,16 @@ export function requirePartner(config: Config, area: Area): PartnerSettings {
 
 /** What the settings of any pipeline that people name have, by its name; null for a part, which has none. */
 export function timingOf(config: Config, pipelineName: string): PipelineTiming | null {
-  const { reports, products, reductions, commissionRates } = config;
+  const { reports, products, reductions, commissionRates, subscriptions } = config;
   const all: Readonly<Record<string, PipelineTiming>> = {
     ...reports,
     products,
     reductions,
+    subscriptions,
     'commission-rates': commissionRates,
+    'push-messages': config.pushMessages,
+    'process-statuses': config.processStatuses,
+    'push-links': config.pushLinks,
   };
   return all[pipelineName] ?? null;
 }
@@ -188,11 +225,27 @@ export function secretsOf(config: Config, env: Environment): string[] {
 }
 
 /** What is loaded. A relative name of a file starts at the working directory, as those in the environment do. */
-function loadingOf({ eans, pipelines, service }: Settings, cwd: string) {
-  const { products, 'commission-rates': commissionRates, reductions, ...reports } = pipelines;
-  const file = eans.file === null ? null : path.resolve(cwd, eans.file);
+function loadingOf({ eans, pipelines, service, push }: Settings, cwd: string) {
+  const {
+    products,
+    'commission-rates': commissionRates,
+    reductions,
+    'push-messages': pushMessages,
+    subscriptions,
+    'process-statuses': processStatuses,
+    'push-links': pushLinks,
+    ...reports
+  } = pipelines;
+  const absolute = (file: string | null) => (file === null ? null : path.resolve(cwd, file));
   const { eansPerRequest } = service.retailer.commission.bulk;
-  return { eans: { ...eans, file }, eansPerRequest, reports, products, commissionRates, reductions };
+  const { certFile, keyFile } = push.tls;
+  return {
+    eans: { ...eans, file: absolute(eans.file) },
+    eansPerRequest,
+    ...{ reports, products, commissionRates, reductions },
+    ...{ pushMessages, subscriptions, processStatuses, pushLinks },
+    push: { ...push, tls: { certFile: absolute(certFile), keyFile: absolute(keyFile) } },
+  };
 }
 
 function deepFreeze<T>(value: T): T {

@@ -59,7 +59,8 @@ function partnerSettings(
   credentials: Credentials,
 ): PartnerSettings {
   const { reports, catalog, retailer, timeouts, retry, token } = service;
-  const { commission } = retailer;
+  const { commission, subscriptions, signatureKeys, testPush, processStatus } = retailer;
+  const { version } = retailer;
   return {
     baseUrl,
     authUrl,
@@ -73,14 +74,23 @@ function partnerSettings(
     retailer: {
       commission: {
         budget: shared(commission.budget),
-        single: filled(commission.single, retailer.version),
+        single: filled(commission.single, version),
         bulk: {
-          ...filled(commission.bulk, retailer.version),
-          contentType: fill(commission.bulk.contentType, retailer.version),
+          ...filled(commission.bulk, version),
+          contentType: fill(commission.bulk.contentType, version),
         },
       },
-      reductions: filled(retailer.reductions, retailer.version),
-      reductionsName: filled(retailer.reductionsName, retailer.version),
+      reductions: filled(retailer.reductions, version),
+      reductionsName: filled(retailer.reductionsName, version),
+      subscriptions: {
+        ...filled(subscriptions, version),
+        itemPath: fill(subscriptions.itemPath, version),
+        contentType: fill(subscriptions.contentType, version),
+        budget: shared(subscriptions.budget),
+      },
+      signatureKeys: { ...filled(signatureKeys, version), budget: shared(signatureKeys.budget) },
+      testPush: { ...filled(testPush, version), budget: shared(testPush.budget) },
+      processStatus: { ...filled(processStatus, version), budget: shared(processStatus.budget) },
     },
     timeouts,
     retry,
@@ -96,7 +106,7 @@ function fill(text: string, version: string): string {
   return text.replaceAll('{version}', version);
 }
 
-/** A look-up by hand may be made beside a night that asks for the same; nothing else is asked for by two processes at once. */
+/** Commands by hand and the receiver ask beside a night that asks for the same; nothing else is asked for by two processes at once. */
 function shared(budget: EndpointBudget): EndpointBudget {
   return { ...budget, isShared: true };
 }

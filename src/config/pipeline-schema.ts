@@ -72,6 +72,9 @@ const reductions = () => {
   });
 };
 
+/** Calls that follow from what was pushed or started. */
+const following = () => z.strictObject({ ...timing(), callsPerNight: whole(1, 10_000_000, 'calls') });
+
 /** Every report has a section of one kind; the others have each their own. */
 export function pipelineSections() {
   const reports = pipelines
@@ -82,6 +85,10 @@ export function pipelineSections() {
     products: products(),
     'commission-rates': commissionRates(),
     reductions: reductions(),
+    'push-messages': z.strictObject(timing()),
+    subscriptions: z.strictObject(timing()),
+    'process-statuses': following(),
+    'push-links': following(),
   });
 }
 

@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { isServiceAddress, SERVICE_ADDRESS } from './address.ts';
 import { pipelineSections } from './pipeline-schema.ts';
+import { pushSection } from './push-schema.ts';
 import { line, matching, ratio, whole, yesOrNo } from './values.ts';
 
 const ZONE_ERROR = 'the name of a time zone such as Europe/Amsterdam';
@@ -148,6 +149,7 @@ export const settingsSchema = z.strictObject({
     query: z.string({ error: QUERY_ERROR }).regex(/\S/, { error: QUERY_ERROR }).nullable(),
   }),
   pipelines: pipelineSections(),
+  push: pushSection(),
   targets: z.strictObject({ duckdb: z.strictObject({ enabled: yesOrNo() }) }),
   guards: z.strictObject({
     shrink: z.strictObject({ minRows: whole(1, 1_000_000_000, 'rows'), keepRatio: ratio() }),

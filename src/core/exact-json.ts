@@ -331,3 +331,24 @@ class Parser {
     throw new SyntaxError(`${what} at character ${at}`);
   }
 }
+
+/** Characters of a number and size of its exponent that a warehouse surely holds: jsonb fails beyond 131,072 digits. */
+const NUMBER_CHARS = 1000;
+
+/** Whether a JSON number is larger, or written longer, than every warehouse can hold. */
+export function isHugeNumber(number: string): boolean {
+  if (number.length > NUMBER_CHARS) return true;
+  return Math.abs(Number(/e(.+)$/i.exec(number)?.[1] ?? 0)) > NUMBER_CHARS;
+}
+
+/** JSON text that every warehouse can hold: a huge number stands in it as text, and is told to `onHuge`. */
+export function storableText(value: ExactJson, onHuge: (number: string) => void): string {
+  const bounded = (part: ExactJson): ExactJson => {
+    if (isExactArray(part)) return part.map(bounded);
+    if (isExactObject(part)) return new Map([...part].map(([name, member]) => [name, bounded(member)]));
+    if (!(part instanceof ExactNumber) || !isHugeNumber(part.text)) return part;
+    onHuge(part.text);
+    return part.text;
+  };
+  return exactText(bounded(value));
+}

@@ -28,6 +28,14 @@ export const LIMITS = {
   engineMemoryMiB: 512,
   /** The same for reading and changing a warehouse, which streams: with more it only holds more of a large publication at once. */
   warehouseMemoryMiB: 256,
+  /** Bytes of the answer that lists subscriptions, keys, or tells a process status. */
+  stateAnswerBytes: 1 * MiB,
+  /** Characters of each text that names a push message; four of them and a time make a key of at most 2,700 bytes. */
+  pushNameChars: 128,
+  /** Characters of a link's address, which is a key too. */
+  linkChars: 1000,
+  /** Bytes of what lies behind a link. */
+  linkAnswerBytes: 1 * MiB,
   /** Days one request may cover at the most, whatever the settings say. */
   windowDays: 366,
 } as const;

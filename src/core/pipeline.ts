@@ -12,10 +12,15 @@ export type PipelineSource =
   | { readonly kind: 'lookup'; readonly lookup: LookupName }
   /** A file that replaces the one before; a slice holds what it brought and what it no longer had. */
   | { readonly kind: 'file' }
+  /** One call that tells all there are; a slice holds what came, changed and went. */
+  | { readonly kind: 'list' }
+  /** What was pushed to us and lies in the inbox. */
+  | { readonly kind: 'inbox' }
   /** Rows inside the answers of another pipeline, which is the one that people name. */
   | { readonly kind: 'part'; readonly of: string };
 
-export type LookupName = 'commission' | 'product';
+/** Look-ups by EAN, and those that follow from what was pushed or started. */
+export type LookupName = 'commission' | 'product' | 'process-status' | 'push-link';
 
 /** A column whose value the service sends. */
 export interface SourceColumn {

@@ -10,7 +10,7 @@ export interface Progress {
   note(text: string): void;
 }
 
-export type ProgressUnit = 'window' | 'call' | 'file';
+export type ProgressUnit = 'window' | 'call' | 'file' | 'segment';
 
 export interface WindowDone {
   /** First and last day, yyyy-mm-dd. */

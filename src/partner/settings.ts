@@ -58,6 +58,12 @@ export interface SimpleEndpoint {
   readonly budget: EndpointBudget;
 }
 
+export interface SubscriptionEndpoint extends SimpleEndpoint {
+  /** Of one subscription; holds {id}. */
+  readonly itemPath: string;
+  readonly contentType: string;
+}
+
 export interface Credentials {
   readonly clientId: string;
   readonly clientSecret: string;
@@ -105,6 +111,12 @@ export interface PartnerSettings {
     readonly commission: CommissionEndpoints;
     readonly reductions: SimpleEndpoint;
     readonly reductionsName: SimpleEndpoint;
+    readonly subscriptions: SubscriptionEndpoint;
+    readonly signatureKeys: SimpleEndpoint;
+    /** Its path may hold {id}; where it does not, every subscription is tested. */
+    readonly testPush: SimpleEndpoint;
+    /** Its path holds {id}. */
+    readonly processStatus: SimpleEndpoint;
   };
   readonly timeouts: Timeouts;
   readonly retry: RetrySettings;

@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type ExactJson, ExactNumber, exactText, parseDocument, parseExact } from '../../src/core/exact-json.ts';
+import {
+  type ExactJson,
+  ExactNumber,
+  exactText,
+  parseDocument,
+  parseExact,
+  storableText,
+} from '../../src/core/exact-json.ts';
 import { LIMITS } from '../../src/core/limits.ts';
 
 /** The value as the language's own parser would give it. */
@@ -160,5 +167,23 @@ describe('exact JSON', () => {
       }),
       { numRuns: 3000 },
     );
+  });
+});
+
+describe('a text that a warehouse can hold', () => {
+  test.each([
+    ['{"a":1e1000,"b":[1.50,-0.1E-7]}', '{"a":1e1000,"b":[1.50,-0.1E-7]}', []],
+    ['{"a":1e999999}', '{"a":"1e999999"}', ['1e999999']],
+    ['[{"a":{"b":-2E+1001}},3e-1001]', '[{"a":{"b":"-2E+1001"}},"3e-1001"]', ['-2E+1001', '3e-1001']],
+    ['"1e999999"', '"1e999999"', []],
+  ])('%s is %s', (given, expected, told) => {
+    const huge: string[] = [];
+    expect(storableText(parseExact(given), (number) => huge.push(number))).toBe(expected);
+    expect(huge).toEqual(told);
+  });
+
+  test('has no number of more than a thousand digits', () => {
+    const digits = '9'.repeat(1001);
+    expect(storableText(parseExact(`[${digits}]`), () => undefined)).toBe(`["${digits}"]`);
   });
 });

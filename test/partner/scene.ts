@@ -118,6 +118,28 @@ export class Scene {
           accept: 'application/vnd.retailer.v4+csv',
           budget: WIDE,
         },
+        subscriptions: {
+          path: '/retailer/subscriptions',
+          itemPath: '/retailer/subscriptions/{id}',
+          accept: 'application/vnd.retailer.v4+json',
+          contentType: 'application/vnd.retailer.v4+json',
+          budget: WIDE,
+        },
+        signatureKeys: {
+          path: '/retailer/subscriptions/signature-keys',
+          accept: 'application/vnd.retailer.v4+json',
+          budget: WIDE,
+        },
+        testPush: {
+          path: '/retailer/subscriptions/test',
+          accept: 'application/vnd.retailer.v4+json',
+          budget: WIDE,
+        },
+        processStatus: {
+          path: '/retailer/process-status/{id}',
+          accept: 'application/vnd.retailer.v4+json',
+          budget: WIDE,
+        },
       },
       timeouts: {
         connectMs: GUARD_MS,
