@@ -2,15 +2,8 @@
 import type { Command } from 'commander';
 import { eanProblem, isEan } from '../core/ean.ts';
 import { EtlError, EXIT, exitCodeOf } from '../core/errors.ts';
-import {
-  type ExactJson,
-  ExactNumber,
-  type ExactObject,
-  exactText,
-  isExactArray,
-  isExactObject,
-} from '../core/exact-json.ts';
-import { foreignText, redact } from '../core/redact.ts';
+import { type ExactJson, ExactNumber, type ExactObject, isExactArray, isExactObject } from '../core/exact-json.ts';
+import { foreignText } from '../core/redact.ts';
 import { CONDITIONS, canonicalPrice } from '../extract/ean-list.ts';
 import { plainText } from '../extract/told-values.ts';
 import type { CommissionQuestion, ProductQuestion } from '../partner/lookups.ts';
@@ -24,6 +17,7 @@ import {
 } from '../run/look-up.ts';
 import type { CliContext } from './context.ts';
 import { describeFailure } from './failure.ts';
+import { printForeignJson } from './foreign-json.ts';
 import { addExamples } from './help.ts';
 import { printTable, type TableColumn } from './output.ts';
 import { cut, type Writer } from './screen.ts';
@@ -82,7 +76,11 @@ async function lookUpProduct(cli: CliContext, texts: readonly string[], options:
   });
   if (options.json) {
     const products = result.answers.map((one) => documentOf(one, { ean: one.question.ean }, 'product'));
-    printExact(cli, new Map<string, ExactJson>([...Object.entries(market), ['products', products]]));
+    printForeignJson(
+      cli.stdout,
+      new Map<string, ExactJson>([...Object.entries(market), ['products', products]]),
+      cli.secrets,
+    );
   } else cli.stdout.write(result.answers.map((one) => productText(cli, one)).join('\n'));
   finish(cli, result);
 }
@@ -103,7 +101,7 @@ async function lookUpCommission(cli: CliContext, texts: readonly string[], optio
       const { ean, condition, price: asked } = one.question;
       return documentOf(one, { ean, condition, price: asked === null ? null : new ExactNumber(asked) }, 'commission');
     });
-    printExact(cli, new Map([['commissions', commissions]]));
+    printForeignJson(cli.stdout, new Map([['commissions', commissions]]), cli.secrets);
   } else tellCommissions(cli, result.answers);
   finish(cli, result);
 }
@@ -192,30 +190,6 @@ function documentOf(
   recordName: string,
 ): ExactObject {
   return new Map<string, ExactJson>([...Object.entries({ ...question, outcome, reason }), [recordName, record]]);
-}
-
-/** Not `printJson`, which would take the numbers' digits. */
-function printExact(cli: CliContext, document: ExactJson): void {
-  // As escapes they mean the same to whoever reads JSON, and nothing to a terminal.
-  const text = indented(document, cli.secrets).replaceAll(/[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu, (unseen) =>
-    Array.from(unseen.split(''), (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`).join(''),
-  );
-  cli.stdout.write(`${text}\n`);
-}
-
-/** JSON text with every digit of the numbers; texts without secrets, which the service may echo. */
-function indented(value: ExactJson, secrets: readonly string[], margin = '\n'): string {
-  const inner = `${margin}  `;
-  const framed = (open: string, parts: readonly string[], close: string) =>
-    parts.length === 0 ? open + close : `${open}${inner}${parts.join(`,${inner}`)}${margin}${close}`;
-  if (typeof value === 'string') return JSON.stringify(redact(value, secrets));
-  if (isExactArray(value)) {
-    const elements = value.map((one) => indented(one, secrets, inner));
-    return framed('[', elements, ']');
-  }
-  if (!isExactObject(value)) return exactText(value);
-  const members = [...value].map(([name, one]) => `${JSON.stringify(name)}: ${indented(one, secrets, inner)}`);
-  return framed('{', members, '}');
 }
 
 /** Of a text that the service sent. */
