@@ -11,7 +11,6 @@ import {
   type ExactJson,
   ExactNumber,
   type ExactObject,
-  exactText,
   isExactArray,
   isExactObject,
 } from '../core/exact-json.ts';
@@ -140,7 +139,7 @@ export class ProductLines {
     }
     const ean = record.get('ean');
     if (ean instanceof ExactNumber) this.drift.add(fetchId, 'text_as_number', 'ean', ean.text);
-    const line = this.head(question, told, 'found').put('payload', exactText(record));
+    const line = this.head(question, told, 'found').put('payload', this.drift.jsonText(fetchId, 'payload', record));
     const values = new ValueTaker(line, fetchId, this.drift);
     for (const [field, expected, member] of OWN) values.take(field, expected, record.get(member), member);
     for (const [name, fields] of Object.entries(NESTED)) takeNested(values, name, fields, record.get(name));

@@ -4,6 +4,8 @@ import path from 'node:path';
 import type { FetchRecord } from '../core/records.ts';
 import { RUN_RECORDS } from './fetch-order.ts';
 
+const LINE_FEED = 0x0a;
+
 export interface RunRecords {
   readonly runId: string;
   readonly file: string;
@@ -23,14 +25,21 @@ export async function runRecords(vaultRoot: string, pipeline: string): Promise<R
   return found.sort((a, b) => (a.runId < b.runId ? -1 : 1));
 }
 
+export interface ReadRecords {
+  readonly records: readonly FetchRecord[];
+  /** Up to where the file was read. */
+  readonly bytes: number;
+}
+
 /**
- * The records behind byte `from`, in the order of completion. What a power cut has torn is left out, and `warn` is told.
+ * The records behind byte `from`, in the order of completion, up to the end of the last whole line: a command may be writing the
+ * next one. What a power cut has torn is left out, and `warn` is told.
  */
 export async function readRecords(
   { file, bytes }: RunRecords,
   from: number,
   warn: (message: string) => void,
-): Promise<FetchRecord[]> {
+): Promise<ReadRecords> {
   const handle = await open(file, 'r');
   try {
     const buffer = Buffer.alloc(Math.max(0, bytes - from));
@@ -39,8 +48,9 @@ export async function readRecords(
       if (bytesRead === 0) break;
       at += bytesRead;
     }
+    const end = buffer.lastIndexOf(LINE_FEED) + 1;
     const lines = buffer
-      .toString('utf8')
+      .toString('utf8', 0, end)
       .split('\n')
       .filter((line) => line !== '');
     const records = lines.flatMap(parsed);
@@ -48,7 +58,7 @@ export async function readRecords(
       warn(
         `${file} has ${lines.length - records.length} torn records, which are left out: what they told of is asked again`,
       );
-    return records;
+    return { records, bytes: from + end };
   } finally {
     await handle.close();
   }

@@ -60,7 +60,8 @@ export type DriftKind =
   | 'boolean_as_text'
   | 'lone_surrogate'
   | 'nul_removed'
-  | 'unknown_member';
+  | 'unknown_member'
+  | 'huge_number';
 
 /** Counted as it is met, so also in the part of a rejected item that lies before its fault. */
 export interface SplitDrift {

@@ -15,6 +15,7 @@ const KINDS = [
   'lone_surrogate',
   'nul_removed',
   'unknown_member',
+  'huge_number',
 ] as const satisfies readonly DriftKind[];
 
 /** A name of the answer, with what drifted there. */

@@ -4,6 +4,7 @@
  * The value's text has been proved and lies at the end of `out` when one of the methods is called; a known field's value
  * stays there, an unknown one's moves to `extra`. Positions in `out` stay valid while the line is in hand.
  */
+import { isHugeNumber } from '../core/exact-json.ts';
 import { ByteBuffer } from './split-buffer.ts';
 import type { DriftKind } from './split-contract.ts';
 import { type Named, UnknownNames } from './split-drift.ts';
@@ -102,9 +103,14 @@ export class Item {
     this.extra.push(COLON);
   }
 
-  /** Moves a bare token from `out` into `extra`. */
+  /** Moves a bare token from `out` into `extra`; a number that no warehouse can hold becomes a text. */
   moveToken(from: number): void {
     const { out, extra } = this;
+    if (out.at - from > SHORT_TOKEN && isHugeNumber(latin1(out.bytes, from, out.at))) {
+      this.name.count('huge_number', 1, out.bytes, from, out.at);
+      this.moveText(from, out.at);
+      return;
+    }
     extra.append(out.bytes, from, out.at);
     out.at = from;
   }
@@ -190,4 +196,11 @@ export class Item {
     out.bytes.copyWithin(valueAt, out.at, end);
     out.at = valueAt + (end - out.at);
   }
+}
+
+/** Bytes of the shortest number that can be huge is `1e1001`; `true` and most prices are shorter, and need no look. */
+const SHORT_TOKEN = 5;
+
+function latin1(bytes: Uint8Array, from: number, to: number): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString('latin1');
 }

@@ -5,6 +5,7 @@
  */
 import path from 'node:path';
 import type { Day } from '../core/days.ts';
+import { type ExactJson, storableText } from '../core/exact-json.ts';
 import { LIMITS } from '../core/limits.ts';
 import type { DriftRecord } from '../core/records.ts';
 import { foreignText } from '../core/redact.ts';
@@ -145,6 +146,11 @@ export class DriftCounts {
         count: times,
         example: foreignText(example, [], EXAMPLE_CHARACTERS),
       });
+  }
+
+  /** JSON text that every warehouse can hold; what had to be mended for it is counted. */
+  jsonText(fetchId: string, field: string, value: ExactJson): string {
+    return storableText(value, (number) => this.add(fetchId, 'huge_number', field, number));
   }
 
   report(): DriftRecord[] {

@@ -31,7 +31,7 @@ export class ValueTaker {
   /** Takes a member's value into the field. `name` is what drift calls it, where that is not the field. */
   take(field: string, expected: Expected, value: ExactJson | undefined, name = field): void {
     if (value === undefined || value === null) return;
-    const text = expected === 'list' ? listText(value) : this.scalarText(expected, value, name);
+    const text = expected === 'list' ? this.listText(name, value) : this.scalarText(expected, value, name);
     if (text === null) this.refuse(expected, field);
     else if (expected === 'number') this.line.putPlain(field, text);
     else this.line.put(field, text);
@@ -56,7 +56,7 @@ export class ValueTaker {
 
   /** Ends the line with what stands beside the fields; `raw` is the record as sent. */
   finish(raw: string): Line {
-    if (this.unknown !== null) this.line.put('_x', exactText(this.unknown));
+    if (this.unknown !== null) this.line.put('_x', this.drift.jsonText(this.fetchId, 'extra', this.unknown));
     if (this.fault !== null) this.line.put('_b', this.fault);
     return this.line.put('_raw', rejectRaw(raw));
   }
@@ -73,14 +73,14 @@ export class ValueTaker {
     return null;
   }
 
+  private listText(name: string, value: ExactJson): string | null {
+    return isExactArray(value) ? this.drift.jsonText(this.fetchId, name, value) : null;
+  }
+
   private passed(kind: string, name: string, text: string): string {
     this.drift.add(this.fetchId, kind, name, text);
     return text;
   }
-}
-
-function listText(value: ExactJson): string | null {
-  return isExactArray(value) ? exactText(value) : null;
 }
 
 /** The member as text where it is a text or a number; else null. */

@@ -51,6 +51,23 @@ describe('drift', () => {
   });
 });
 
+describe('a number of an unknown field', () => {
+  it('stays as it is written, but for one that no warehouse can hold, which becomes a text', () => {
+    const numbers = ['1e1000', '-2E+1000', '1.50', '1e1001', '[-3.2E-99999]', '9'.repeat(1001)];
+    const items = numbers.map((number) => `{"new":${number}}`);
+    const { lines, result } = split(bytesOf(`{"items":[${items.join(',')}]}`));
+    expect(lines.map((line) => (JSON.parse(line) as { _x: string })._x)).toEqual([
+      '{"new":1e1000}',
+      '{"new":-2E+1000}',
+      '{"new":1.50}',
+      '{"new":"1e1001"}',
+      '{"new":["-3.2E-99999"]}',
+      `{"new":"${'9'.repeat(1001)}"}`,
+    ]);
+    expect(result?.drift.map(({ kind, count }) => `${kind} ${count}`)).toEqual(['unknown_field 6', 'huge_number 3']);
+  });
+});
+
 describe('a line', () => {
   it('says numbers and offsets past 2^31, and lengths of other digits than the one before', () => {
     const pieces: string[] = [];

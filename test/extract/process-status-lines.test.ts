@@ -1,0 +1,197 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { processStatuses } from '../../pipelines/process-statuses.ts';
+import type { FetchRecord } from '../../src/core/records.ts';
+import { Engine } from '../../src/engine/duckdb.ts';
+import { type ProcessStatusFiles, ProcessStatusLines } from '../../src/extract/process-status-lines.ts';
+import { linesSource, readTold } from '../../src/normalise/told.ts';
+import { answerOf, linesIn } from './lookup-scene.ts';
+
+interface Outcome extends ProcessStatusFiles {
+  readonly folder: string;
+  readonly lines: Record<string, string>[];
+  readonly rejectLines: Record<string, string>[];
+}
+
+type Told = readonly [asked: unknown, body: unknown, fields?: Partial<FetchRecord>];
+
+async function linesOf(...answers: readonly Told[]): Promise<Outcome> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'etl-process-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const lines = await ProcessStatusLines.open(folder, 'Europe/Amsterdam');
+  try {
+    for (const [asked, body, fields] of answers)
+      await lines.take(answerOf(asked, body, { pipeline: 'process-statuses', ...fields }));
+  } catch (error) {
+    await lines.close();
+    throw error;
+  }
+  const files = await lines.close();
+  const [told, rejectLines] = [await linesIn(files.processes.file), await linesIn(files.rejects.file)];
+  return { ...files, folder, lines: told, rejectLines };
+}
+
+const START = { askedBy: 'start', id: null, startedAs: 'CREATE_SUBSCRIPTION' };
+const byStatus = (id: string) => ({ askedBy: 'status', id });
+/** As the documentation shows it. */
+const DOCUMENTED = `{
+  "id" : 2,
+  "entityId" : "555552",
+  "eventType" : "CANCEL_ORDER",
+  "description" : "This is a mocked process status.",
+  "status" : "SUCCESS",
+  "createTimestamp" : "2021-03-22T09:10:33.955061+01:00"
+}`;
+
+describe('a process status', () => {
+  test('becomes a line with why it was asked for', async () => {
+    const { lines, counts, drift } = await linesOf([byStatus('2'), DOCUMENTED, { fetch_id: 'f7' }]);
+    expect(lines).toEqual([
+      {
+        _i: '0',
+        _f: 'f7',
+        observedOn: '2026-03-20',
+        observedFrom: '2026-03-20T02:00:00.123Z',
+        processStatusId: '2',
+        askedBy: 'status',
+        outcome: 'found',
+        status: 'SUCCESS',
+        entityId: '555552',
+        eventType: 'CANCEL_ORDER',
+        description: 'This is a mocked process status.',
+        createTimestamp: '2021-03-22T09:10:33.955061+01:00',
+        _raw: DOCUMENTED,
+      },
+    ]);
+    expect(counts).toEqual({ told: 1, found: 1, missing: 0, rejects: 0 });
+    expect(drift).toEqual([]);
+  });
+
+  test('has the id that the answer tells where a request was answered, links as sent, and what is unknown apart', async () => {
+    const links = [{ rel: 'self', method: 'GET', href: 'https://api.example.org/shared/process-status/1' }];
+    const told = { processStatusId: 'a-1', status: 'PENDING', links, priority: 1.5, errorMessage: 'none' };
+    const { lines, drift } = await linesOf([START, told]);
+    expect(lines[0]).toMatchObject({
+      processStatusId: 'a-1',
+      askedBy: 'start',
+      status: 'PENDING',
+      errorMessage: 'none',
+      links: '[{"href":"https://api.example.org/shared/process-status/1","method":"GET","rel":"self"}]',
+      _x: '{"priority":1.5}',
+    });
+    expect(drift).toEqual([expect.objectContaining({ kind: 'unknown_field', field: 'priority', example: '1.5' })]);
+  });
+
+  test.each([
+    ['no id', { status: 'SUCCESS' }],
+    ['an empty one', { id: '', status: 'SUCCESS' }],
+    ['null', { processStatusId: null, id: null, status: 'SUCCESS' }],
+  ])('with %s is that of the one asked for', async (_, body) => {
+    const { lines } = await linesOf([{ askedBy: 'message', id: '77' }, body]);
+    expect(lines).toMatchObject([{ processStatusId: '77', askedBy: 'message', outcome: 'found', status: 'SUCCESS' }]);
+  });
+
+  test('with an id in other letters is that of the one asked for; with another id it is set aside', async () => {
+    const told = (processStatusId: unknown) => ({ processStatusId, status: 'SUCCESS' });
+    const { lines, rejectLines, counts } = await linesOf(
+      [byStatus('ab-1'), told('AB-1')],
+      [byStatus('ab-1'), told('ab-2')],
+      [byStatus('9007199254740993'), '{"id":9007199254740993,"status":"SUCCESS"}'],
+      [byStatus('9007199254740992'), '{"id":9007199254740993,"status":"SUCCESS"}'],
+      [START, told('..')],
+      [START, told('x'.repeat(129))],
+    );
+    expect(lines.map(({ processStatusId }) => processStatusId)).toEqual(['ab-1', '9007199254740993']);
+    expect(rejectLines.map(({ item, reason, detail }) => [item, reason, detail])).toEqual([
+      [1, 'other_process', 'processStatusId = ab-2, not ab-1'],
+      [3, 'other_process', 'processStatusId = 9007199254740993, not 9007199254740992'],
+      [4, 'bad_id', 'processStatusId = ..'],
+      [5, 'bad_id', `processStatusId = ${'x'.repeat(129)}`],
+    ]);
+    expect(counts).toEqual({ told: 6, found: 2, missing: 0, rejects: 4 });
+  });
+
+  test.each([
+    'yesterday',
+    '2021-02-30T09:10:33+01:00',
+    '2021-03-22T09:10:33',
+    '2021-03-22T25:10:33Z',
+    '2021-03-22 09:10:33+01:00',
+  ])('that began at "%s" keeps that apart, and its status', async (createTimestamp) => {
+    const { lines, drift } = await linesOf([byStatus('1'), { id: 1, status: 'SUCCESS', createTimestamp }]);
+    expect(lines).toMatchObject([{ status: 'SUCCESS', _x: JSON.stringify({ createTimestamp }) }]);
+    expect(lines[0]).not.toHaveProperty('createTimestamp');
+    expect(drift).toMatchObject([{ kind: 'unknown_field', field: 'createTimestamp', example: `"${createTimestamp}"` }]);
+  });
+
+  test('with a status that nobody knows, and in damaged text, is kept and told', async () => {
+    const body = Buffer.concat([
+      Buffer.from('{"id":"1","status":"PAUSED","description":"a\\u0000b\\ud800'),
+      Buffer.from([0xff]),
+      Buffer.from('"}'),
+    ]);
+    const folder = await mkdtemp(path.join(tmpdir(), 'etl-process-'));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const lines = await ProcessStatusLines.open(folder, 'Europe/Amsterdam');
+    await lines.take({ ...answerOf(byStatus('1'), ''), body });
+    const { processes, drift } = await lines.close();
+    expect(await linesIn(processes.file)).toMatchObject([{ status: 'PAUSED', description: 'ab\ufffd\ufffd' }]);
+    expect(drift.map(({ kind, field }) => `${kind} ${field}`).sort()).toEqual([
+      'invalid_utf8 status',
+      'lone_surrogate description',
+      'nul_removed description',
+      'unknown_value status',
+    ]);
+  });
+
+  test.each([404, 410])('that the service does not know (%s) is a line with what it said', async (status) => {
+    const problem = { title: 'Not Found', detail: 'Process status 5 does not exist.' };
+    const { lines, counts } = await linesOf([byStatus('5'), problem, { status }]);
+    expect(lines).toEqual([
+      expect.objectContaining({
+        processStatusId: '5',
+        outcome: 'not_found',
+        reason: 'Not Found; Process status 5 does not exist.',
+      }),
+    ]);
+    expect(counts).toEqual({ told: 1, found: 0, missing: 1, rejects: 0 });
+  });
+
+  test.each([
+    ['no JSON', byStatus('1'), '<html>', {}, 'not_json'],
+    ['no object', byStatus('1'), '[]', {}, 'not_an_object'],
+    ['no status', byStatus('1'), '{"id":1}', {}, 'no_process_status'],
+    ['no id where none was asked for', START, '{"status":"PENDING"}', {}, 'no_process_id'],
+    ['too much', byStatus('1'), `{"id":1,"status":"${'x'.repeat(1024 * 1024)}"}`, {}, 'answer_too_large'],
+    ['a start that was refused', START, '{}', { status: 404 }, 'damaged_answer'],
+    ['another refusal', byStatus('1'), '{}', { status: 400 }, 'damaged_answer'],
+    ['no question', null, DOCUMENTED, {}, 'damaged_answer'],
+    ['a question about nothing', { askedBy: 'status', id: null }, DOCUMENTED, {}, 'damaged_answer'],
+    ['a question by nobody', { askedBy: 'chance', id: '1' }, DOCUMENTED, {}, 'damaged_answer'],
+  ])('answered with %s is refused whole, and nothing of it is taken', async (_, asked, body, fields, code) => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'etl-process-'));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const lines = await ProcessStatusLines.open(folder, 'Europe/Amsterdam');
+    await expect(lines.take(answerOf(asked, body, fields))).rejects.toMatchObject({ kind: 'failed', code });
+    const { processes, rejects } = await lines.close();
+    expect([await readFile(processes.file, 'utf8'), await readFile(rejects.file, 'utf8')]).toEqual(['', '']);
+  });
+
+  test('is typed as the pipeline declares it, to the microsecond', async () => {
+    const { folder, processes } = await linesOf([byStatus('2'), DOCUMENTED], [byStatus('3'), '', { status: 404 }]);
+    const engine = await Engine.open({ tempDir: path.join(folder, 'spill') });
+    onTestFinished(() => engine.close());
+    const source = linesSource(processStatuses, processes.file, processes.longestLineBytes);
+    const told = { pipeline: processStatuses, lines: processes.lines, source };
+    await readTold(engine, told, 'Europe/Amsterdam');
+    const rows = await engine.rows(
+      `SELECT process_status_id, outcome, epoch_us(create_timestamp)::VARCHAR AS began, observed_on::VARCHAR AS day, _reject FROM "told process-statuses" ORDER BY 1`,
+    );
+    expect(rows).toEqual([
+      { process_status_id: '2', outcome: 'found', began: '1616400633955061', day: '2026-03-20', _reject: null },
+      { process_status_id: '3', outcome: 'not_found', began: null, day: '2026-03-20', _reject: null },
+    ]);
+  });
+});
