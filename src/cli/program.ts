@@ -15,8 +15,10 @@ import * as plan from './plan.ts';
 import * as rejects from './rejects.ts';
 import * as run from './run.ts';
 import * as sandbox from './sandbox.ts';
+import * as serve from './serve.ts';
 import * as sql from './sql.ts';
 import * as status from './status.ts';
+import * as subscriptions from './subscriptions.ts';
 import * as verify from './verify.ts';
 
 /** Every command is a file of its own that registers itself. */
@@ -35,9 +37,11 @@ const COMMANDS: readonly CommandFile[] = [
   again,
   verify,
   lookup,
+  subscriptions,
   sql,
   init,
   doctor,
+  serve,
   sandbox,
   demo,
 ];

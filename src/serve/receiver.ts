@@ -1,0 +1,140 @@
+/**
+ * The receiver of push messages. What a message passes, in this order; the first that it fails is its answer:
+ *
+ *   1 size          413; 415 for a body that is packed
+ *   2 source        403, before the body is read
+ *   3 signature     400, 401; 503 when it may be signed with a key that we could not ask for
+ *   4 shape         422: a message of the service's own, so it is kept for inspection
+ *   5 copies        204 without a further one, when enough of them are on disk
+ *   6 inbox         204 once it is on disk; 503 when it cannot be written
+ *
+ * 503 means: send it again later. The service sends a message five times within 15 minutes, then it is lost.
+ * Answers say one word of ours, in the status line, and never repeat anything that was sent.
+ */
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import fastify, { type FastifyInstance } from 'fastify';
+import type { PushSettings } from '../config.ts';
+import type { Clock } from '../core/clock.ts';
+import { EtlError } from '../core/errors.ts';
+import { type CertificateFiles, readCertificate, watchCertificate } from './certificate.ts';
+import type { ReceiverCounts } from './counts.ts';
+import { type DeskOptions, FrontDesk, HEALTH_PATH } from './front-desk.ts';
+import { type Listener, makeListener, serveCertificate } from './listener.ts';
+import { readBody } from './message-body.ts';
+import { SourceCheck } from './source-address.ts';
+
+export type ReceiverOptions = DeskOptions;
+
+export interface Receiver {
+  /** Where it listens, with the path of the webhook. */
+  readonly url: string;
+  readonly counts: ReceiverCounts;
+  /** Takes no more connections, answers what is in hand, and ends. Inbox, keys and refused messages are the caller's to close. */
+  close(): Promise<void>;
+}
+
+/** After this connections are cut that are still in the middle of a request. */
+const CLOSE_MS = 5_000;
+
+/** Errors: `usage/bad_certificate`, `usage/port_taken`, `usage/cannot_listen`. */
+export async function startReceiver(options: ReceiverOptions): Promise<Receiver> {
+  const { settings, clock, log } = options;
+  const files = certificateFiles(settings);
+  const certificate = files && (await readCertificate(files));
+  if (certificate !== null && certificate.expiresAtMs <= clock.now())
+    log.warn('the certificate has expired: the service will not deliver', { file: settings.tls.certFile });
+  const sources = new SourceCheck(settings);
+  const desk = new FrontDesk(options, sources);
+  const listeners: Listener[] = [];
+  const isStranger = (peer: string | undefined) => sources.isStranger(peer);
+  const app = fastify({
+    logger: false,
+    return503OnClosing: false, // ours says less, and is counted
+    clientErrorHandler: (error, socket) => desk.answerBroken(error, socket),
+    frameworkErrors: (_error, request, reply) => desk.refuseUnknown(request, reply),
+    serverFactory: (handle) => {
+      const listener = makeListener({ certificate, handle, isStranger, onDropped: () => desk.countDropped() });
+      listeners.push(listener);
+      return listener as Server;
+    },
+  });
+  addRoutes(app, desk, settings);
+  const url = `${await listen(app, settings, files !== null)}${settings.path}`;
+  const watch = new AbortController();
+  const apply = (renewed: Parameters<typeof serveCertificate>[1]) => {
+    for (const listener of listeners) serveCertificate(listener, renewed);
+  };
+  const watching = files ? watchCertificate({ files, clock, log, signal: watch.signal, apply }) : null;
+  const close = async () => {
+    watch.abort();
+    await closeServer(app, desk, listeners, clock);
+    await watching;
+  };
+  return { url, counts: desk.counts, close };
+}
+
+function certificateFiles({ tls: { certFile, keyFile } }: PushSettings): CertificateFiles | null {
+  return certFile === null || keyFile === null ? null : { certFile, keyFile };
+}
+
+function addRoutes(app: FastifyInstance, desk: FrontDesk, settings: PushSettings): void {
+  const mostBytes = settings.bodyKiB * 1024;
+  app.decorateRequest('sourceAddress', '');
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', (request, _payload, done) => {
+    readBody(request.raw, mostBytes, (body) => done(null, body));
+  });
+  app.addHook('onRequest', (request, reply, done) => {
+    if (request.is404) desk.refuseUnknown(request, reply);
+    else done();
+  });
+  app.setNotFoundHandler((request, reply) => desk.refuseUnknown(request, reply));
+  app.setErrorHandler((error, request, reply) => desk.answerFailure(error, request, reply));
+  app.get(HEALTH_PATH, (_request, reply) => {
+    reply.header('cache-control', 'no-store').send({ status: 'ok' });
+  });
+  app.route({
+    method: ['POST', 'PUT'],
+    url: settings.path,
+    onRequest: (request, reply, done) => {
+      if (desk.mayRead(request, reply)) done();
+    },
+    handler: (request, reply) => desk.receive(request, reply),
+  });
+}
+
+/** The address without the path. */
+async function listen(app: FastifyInstance, { host, port }: PushSettings, isTls: boolean): Promise<string> {
+  try {
+    await app.listen({ host, port });
+  } catch (cause) {
+    await app.close();
+    const isTaken = (cause as NodeJS.ErrnoException).code === 'EADDRINUSE';
+    const code = isTaken ? 'port_taken' : 'cannot_listen';
+    throw new EtlError('usage', code, `the receiver cannot listen on ${host}, port ${port}`, {
+      cause,
+      hint: isTaken ? 'end what listens there, or set push.port to another one' : 'set push.host and push.port',
+    });
+  }
+  const { address, family, port: taken } = app.server.address() as AddressInfo;
+  return `${isTls ? 'https' : 'http'}://${family === 'IPv6' ? `[${address}]` : address}:${taken}`;
+}
+
+async function closeServer(
+  app: FastifyInstance,
+  desk: FrontDesk,
+  listeners: readonly Listener[],
+  clock: Clock,
+): Promise<void> {
+  const over = new AbortController();
+  const cut = () => {
+    for (const listener of listeners) listener.closeAllConnections();
+  };
+  // Node no longer looks after slow senders once a server is closing.
+  clock.sleep(CLOSE_MS, over.signal).then(cut, () => undefined);
+  desk.beginClosing();
+  await app.close();
+  over.abort();
+  desk.flushLog();
+}
