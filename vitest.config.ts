@@ -7,6 +7,7 @@ process.env.UV_THREADPOOL_SIZE ??= '8';
 const needsPostgres = ['test/**/*.postgres.test.ts'];
 /** Tests that run the program as a process of its own. */
 const needsBuild = ['test/**/*.built.test.ts'];
+const needsBoth = ['test/**/*.whole.test.ts'];
 
 export default defineConfig({
   test: {
@@ -18,7 +19,11 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'plain', include: ['test/**/*.test.ts'], exclude: [...needsPostgres, ...needsBuild] },
+        test: {
+          name: 'plain',
+          include: ['test/**/*.test.ts'],
+          exclude: [...needsPostgres, ...needsBuild, ...needsBoth],
+        },
       },
       {
         extends: true,
@@ -27,6 +32,14 @@ export default defineConfig({
       {
         extends: true,
         test: { name: 'built', include: needsBuild, globalSetup: 'test/support/built.ts' },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'whole',
+          include: needsBoth,
+          globalSetup: ['test/support/built.ts', 'test/support/postgres.ts'],
+        },
       },
     ],
   },

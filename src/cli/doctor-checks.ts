@@ -27,6 +27,8 @@ export interface DoctorWorld {
   readonly nodeVersion: string;
   /** Version of the Postgres at that address; throws an EtlError with the mend. */
   readonly checkPostgres: (url: string) => Promise<string>;
+  /** Whether push messages can come in. */
+  readonly receiver: () => Promise<Finding>;
   /** What lies on disk of the token, without asking for one. */
   readonly tokenState: () => Promise<Finding>;
   /** A token, asked for when none is on disk: at most one request. null: not wanted. */
@@ -51,6 +53,7 @@ export async function runChecks(world: DoctorWorld): Promise<NamedFinding[]> {
     ['duckdb', checkDuckdb],
     ['time zone', () => checkTimeZone(world.config.timeZone)],
     ['postgres', () => checkPostgres(world)],
+    ['receiver', world.receiver],
     ['credentials', () => checkCredentials(world.config)],
     ['token', world.tokenState],
     ['online', world.online ?? (() => skipped('not asked for: --online gets a token, with one request at the most'))],

@@ -20,6 +20,7 @@ import {
   together,
   warning,
 } from './doctor-checks.ts';
+import { checkReceiver } from './doctor-receiver.ts';
 import { addExamples } from './help.ts';
 import { printJson } from './output.ts';
 
@@ -33,7 +34,7 @@ export function register(program: Command, context: CliContext): void {
     .command('doctor')
     .summary('check everything and say the mend')
     .description(
-      'Checks Node, settings, home directory, disk, DuckDB, time zones, Postgres, credentials and the token on disk.\n' +
+      'Checks Node, settings, home directory, disk, DuckDB, time zones, Postgres, the receiver of push messages, credentials and the token on disk.\n' +
         'Exits with 0 when nothing is broken, 1 when something is, 2 when the settings cannot be read.',
     )
     .option('--online', 'also get a token: with one request, or none when the one on disk still serves')
@@ -75,6 +76,7 @@ function worldOf(config: Config, online: boolean, context: CliContext): DoctorWo
         await target.close();
       }
     },
+    receiver: () => checkReceiver(config.push, clock.now()),
     tokenState: () => ofEach(sources, async ({ token }) => judgeToken(await token.state())),
     online: online ? () => ofEach(sources, ({ token }) => askOnce(token, context.signal)) : null,
   };

@@ -2,7 +2,7 @@
 import type { RunOutcome } from '../run/session.ts';
 import type { CliContext } from './context.ts';
 import { describeFailure } from './failure.ts';
-import { printJson } from './output.ts';
+import { counted, printJson } from './output.ts';
 
 /** Prints the outcome, as JSON on stdout or as some lines, and sets the exit code. */
 export function tellOutcome(cli: CliContext, outcome: RunOutcome, asJson: boolean): void {
@@ -37,12 +37,12 @@ function linesOf({ run, published }: RunOutcome): string[] {
   if (!summary) return [];
   const n = (value: number) => value.toLocaleString('en-US');
   const lines = [
-    `${n(summary.rows)} rows in ${n(summary.windows)} windows (${n(summary.calls)} calls): ${n(summary.slices_changed)} slices changed, ${n(summary.slices_unchanged)} unchanged`,
+    `${counted(summary.rows, 'row')} in ${counted(summary.windows, 'window')} (${counted(summary.calls, 'call')}): ${counted(summary.slices_changed, 'slice')} changed, ${n(summary.slices_unchanged)} unchanged`,
   ];
   for (const { target, result } of published)
     if (result)
       lines.push(
-        `${target}: ${n(result.slices)} slices, ${n(result.rows)} rows loaded in ${(result.tookMs / 1000).toFixed(1)} s`,
+        `${target}: ${counted(result.slices, 'slice')}, ${counted(result.rows, 'row')} loaded in ${(result.tookMs / 1000).toFixed(1)} s`,
       );
     else lines.push(`${target}: nothing to load`);
   if (summary.slices_held > 0)

@@ -9,6 +9,11 @@ export interface TableColumn {
   readonly align?: 'left' | 'right';
 }
 
+/** `1 call`, `2,000 calls`. */
+export function counted(value: number, what: string): string {
+  return `${value.toLocaleString('en-US')} ${what}${value === 1 ? '' : 's'}`;
+}
+
 /** One JSON document. 64-bit integers become text, with every digit. */
 export function printJson(out: Writer, value: unknown): void {
   const text = JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? part.toString() : part), 2);

@@ -6,7 +6,7 @@ import { backfillable, chosenPipelines } from '../run/night.ts';
 import { nightPlans, windowsToBackfill } from '../run/plans.ts';
 import type { CliContext } from './context.ts';
 import { addExamples } from './help.ts';
-import { printJson, printTable } from './output.ts';
+import { counted, printJson, printTable } from './output.ts';
 import { rangeOf } from './range.ts';
 import { dayValue } from './values.ts';
 import { withApp } from './with-app.ts';
@@ -65,10 +65,10 @@ function tell(cli: CliContext, plan: PlanEstimate): void {
   for (const pipeline of plan.pipelines) for (const line of linesOf(pipeline)) cli.stdout.write(`${line}\n`);
   if (plan.calls === 0) cli.stdout.write('Nothing is due.\n');
   for (const { target, slices } of plan.fromLake)
-    if (slices > 0) cli.stdout.write(`${target}: ${slices} slices to load from the lake, without a call\n`);
+    if (slices > 0) cli.stdout.write(`${target}: ${counted(slices, 'slice')} to load from the lake, without a call\n`);
   const size = plan.bytes === null ? 'size not known yet' : `about ${(plan.bytes / 1e6).toFixed(1)} MB`;
   cli.stdout.write(
-    `${plan.calls} calls, ${plan.slices} slices, ${size}, at least ${plan.minutes.toFixed(1)} min under the budgets\n`,
+    `${counted(plan.calls, 'call')}, ${counted(plan.slices, 'slice')}, ${size}, at least ${plan.minutes.toFixed(1)} min under the budgets\n`,
   );
 }
 
@@ -78,9 +78,19 @@ function reasonsText(reasons: Readonly<Record<string, number>>): string {
     .join(', ');
 }
 
-/** What look-ups and the reductions file would do, in words. */
-function linesOf({ pipeline, calls, lookups, file }: PipelineEstimate): string[] {
+/** What a pipeline that is no report would do, in words. */
+function linesOf({ pipeline, calls, lookups, file, following, list, inbox }: PipelineEstimate): string[] {
   const n = (value: number) => value.toLocaleString('en-US');
+  if (inbox) {
+    const waits = `${counted(inbox.segments, 'segment')} of the inbox (${(inbox.bytes / 1e6).toFixed(1)} MB)`;
+    return [`${pipeline}: takes in ${inbox.segments === 0 ? 'nothing: no segment of the inbox is ready' : waits}`];
+  }
+  if (list) return [`${pipeline}: asks for the list; ${askedText(list.asked_at)}`];
+  if (following) {
+    const why = reasonsText(following.due);
+    const line = `${pipeline}: ${why === '' ? 'nothing is due' : `${counted(calls, 'call')} for ${why}`}`;
+    return [line, ...leftOutLines(pipeline, following.left_out)];
+  }
   if (file) {
     const last = file.last_file === null ? 'none was loaded yet' : `the last one loaded is ${file.last_file}`;
     const asks = file.asks
@@ -92,8 +102,19 @@ function linesOf({ pipeline, calls, lookups, file }: PipelineEstimate): string[]
   if (!lookups) return [];
   const { listed, due, left_out: leftOut, rejects, notes } = lookups;
   const why = reasonsText(due);
-  const lines = [`${pipeline}: ${n(calls)} calls for ${why === '' ? 'nothing' : why} of ${n(listed)} listed`];
-  if (leftOut > 0) lines.push(`${pipeline}: ${n(leftOut)} are left out by the budget of the night (callsPerNight)`);
+  const lines = [
+    `${pipeline}: ${why === '' ? 'nothing is due' : `${counted(calls, 'call')} for ${why}`} of ${n(listed)} listed`,
+  ];
+  lines.push(...leftOutLines(pipeline, leftOut));
   if (rejects > 0) lines.push(`${pipeline}: ${n(rejects)} of the list cannot be asked; run sets them aside`);
   return [...lines, ...notes.map((note) => `${pipeline}: ${note}`)];
+}
+
+function leftOutLines(pipeline: string, leftOut: number): string[] {
+  if (leftOut === 0) return [];
+  return [`${pipeline}: ${leftOut.toLocaleString('en-US')} are left out by the budget of the night (callsPerNight)`];
+}
+
+function askedText(askedAt: string | null): string {
+  return askedAt === null ? 'it was not asked for yet' : `it was asked for last at ${askedAt}`;
 }

@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../core/clock.ts';
 import type { Progress, ProgressUnit, WindowDone } from '../core/progress.ts';
+import { counted } from './output.ts';
 import type { Screen } from './screen.ts';
 
 export interface ProgressOptions {
@@ -43,7 +44,7 @@ export function createProgress({ screen, clock, quiet }: ProgressOptions): Progr
       const now = clock.now();
       tracks.set(pipeline, { pipeline, windows, unit, beganMs: now, done: 0, rows: 0, changed: 0, shownMs: now });
       if (screen.isTTY) draw();
-      else screen.print(`${pipeline}: ${count(windows, unit)} to fetch`);
+      else screen.print(`${pipeline}: ${counted(windows, unit)} to ${unit === 'segment' ? 'take in' : 'fetch'}`);
     },
     window(pipeline, done) {
       const track = tracks.get(pipeline);
@@ -81,8 +82,11 @@ function addTo(track: Track, done: WindowDone): void {
 
 function lineOf(track: Track, nowMs: number): string {
   const elapsedMs = nowMs - track.beganMs;
-  const parts = [`${number(track.done)}/${count(track.windows, track.unit)}`, count(track.rows, 'row')];
-  if (elapsedMs > 0 && track.rows > 0) parts.push(`${number(Math.round((track.rows * 1000) / elapsedMs))} rows/s`);
+  const parts = [
+    `${track.done.toLocaleString('en-US')}/${counted(track.windows, track.unit)}`,
+    counted(track.rows, 'row'),
+  ];
+  if (elapsedMs > 0 && track.rows > 0) parts.push(`${counted(Math.round((track.rows * 1000) / elapsedMs), 'row')}/s`);
   const left = track.windows - track.done;
   if (track.done > 0 && left > 0) parts.push(`about ${duration((elapsedMs / track.done) * left)} left`);
   return `${track.pipeline}: ${parts.join(', ')}`;
@@ -91,19 +95,11 @@ function lineOf(track: Track, nowMs: number): string {
 function endOf(track: Track, nowMs: number): string {
   const windows =
     track.done === track.windows
-      ? count(track.windows, track.unit)
+      ? counted(track.windows, track.unit)
       : `${track.done} of ${track.windows} ${track.unit}s`;
   // What calls changed is known only when all of them are taken in together.
-  const changed = track.unit === 'call' ? '' : ` ${count(track.changed, 'slice')} changed,`;
-  return `${track.pipeline}: ${windows}, ${count(track.rows, 'row')},${changed} took ${duration(nowMs - track.beganMs)}`;
-}
-
-function number(value: number): string {
-  return value.toLocaleString('en-US');
-}
-
-function count(value: number, what: string): string {
-  return `${number(value)} ${what}${value === 1 ? '' : 's'}`;
+  const changed = track.unit === 'call' ? '' : ` ${counted(track.changed, 'slice')} changed,`;
+  return `${track.pipeline}: ${windows}, ${counted(track.rows, 'row')},${changed} took ${duration(nowMs - track.beganMs)}`;
 }
 
 /** Seconds below two minutes, then minutes, then hours and minutes. */

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { type DayState, type LookupStatus, type PipelineStatus, type Status, statusOf } from '../run/status.ts';
 import type { CliContext } from './context.ts';
 import { addExamples } from './help.ts';
-import { printJson, printTable } from './output.ts';
+import { counted, printJson, printTable } from './output.ts';
 import { withApp } from './with-app.ts';
 
 export function register(program: Command, cli: CliContext): void {
@@ -60,6 +60,11 @@ function tell(cli: CliContext, status: Status): void {
   cli.stdout.write(`\n${status.pipelines.map(gridOf).join('\n')}\n${LEGEND}\n`);
   for (const { pipeline, lookups } of status.pipelines)
     if (lookups?.asked_at) cli.stdout.write(`${pipeline}: ${outcomesText(lookups)}last asked ${lookups.asked_at}\n`);
+  for (const { pipeline, inbox } of status.pipelines)
+    if (inbox && inbox.segments > 0)
+      cli.stdout.write(
+        `${pipeline}: ${counted(inbox.segments, 'segment')} of the inbox (${(inbox.bytes / 1e6).toFixed(1)} MB) to be taken in\n`,
+      );
   for (const t of status.targets)
     cli.stdout.write(
       `${t.target}: ${t.error ?? (t.slices_behind === 0 ? 'holds everything that the lake holds' : `${t.slices_behind} slices behind the lake`)}\n`,
@@ -75,7 +80,7 @@ function outcomesText({ outcomes }: LookupStatus): string {
   return parts.length === 0 ? '' : `${parts.join(', ')}; `;
 }
 
-const LEGEND = '█ settled (of look-ups: something new)  o open  h held  ! failed  · missing';
+const LEGEND = '█ settled (of look-ups and messages: something new)  o open  h held  ! failed  · missing';
 
 function gridOf({ pipeline, days }: PipelineStatus): string {
   const shown = days.slice(-GRID_DAYS);

@@ -6,6 +6,7 @@ import type { Pipeline } from '../core/pipeline.ts';
 import type { FetchRecord } from '../core/records.ts';
 import { pipelineNamed, type RunContext } from './context.ts';
 import { saveChecked } from './fetching.ts';
+import { replayInbox } from './inbox.ts';
 import { amendedDays, amendLosers } from './moved.ts';
 import { releaseVersions, replayVersions } from './replay-versions.ts';
 import { type RunOutcome, runSession, type Session } from './session.ts';
@@ -15,6 +16,7 @@ import { applyWindow, takeFromVault } from './window.ts';
 export function runReplay(context: RunContext, name: string, range: DayRange): Promise<RunOutcome> {
   const command = `replay ${name} --from ${range.from} --to ${range.to}`;
   const pipeline = pipelineNamed(context, name);
+  if (pipeline.source.kind === 'inbox') return replayInbox(context, pipeline, command, range);
   if (pipeline.versions) return replayVersions(context, pipeline, command, range);
   return replayDays(context, pipeline, command, range, () => true);
 }
@@ -74,8 +76,10 @@ export async function retryRejects(context: RunContext, name: string): Promise<R
   if (!first || !last)
     throw new EtlError('usage', 'no_rejects', `${name} has no rejects`, { hint: 'there is nothing to retry' });
   const days = new Set(slices.map((e) => e.content.day));
-  if (pipeline.versions) return replayVersions(context, pipeline, `rejects ${name} --retry`, { from: first, to: last });
-  return replayDays(context, pipeline, `rejects ${name} --retry`, { from: first, to: last }, (day) => days.has(day));
+  const again = `rejects ${name} --retry`;
+  if (pipeline.source.kind === 'inbox') return replayInbox(context, pipeline, again, { from: first, to: last });
+  if (pipeline.versions) return replayVersions(context, pipeline, again, { from: first, to: last });
+  return replayDays(context, pipeline, again, { from: first, to: last }, (day) => days.has(day));
 }
 
 /**

@@ -1,6 +1,6 @@
 /**
  * Up to where the answers of look-ups were made part of the lake: `state/applied/<pipeline>.json`, for each run the bytes of its
- * index that were read. What lies behind is pending: a run that was killed left it, or it is held.
+ * index that were read. What lies behind is pending: a run that was killed left it, a command wrote it, or it is held.
  *
  * A memory aid: when it is lost, everything that is newer than the lake's newest slice is pending, and to take an answer in
  * twice changes nothing.
@@ -37,10 +37,12 @@ export async function pendingAnswers(context: RunContext, pipeline: Pipeline): P
   const fetches: FetchRecord[] = [];
   const now: Record<string, number> = {};
   for (const index of await runRecords(paths.vault, pipeline.name)) {
-    now[index.runId] = index.bytes;
     const from = known?.[index.runId] ?? 0;
+    now[index.runId] = index.bytes;
     if (index.runId < oldest || index.bytes <= from) continue;
-    for (const fetch of await readRecords(index, from, (message) => context.log.warn(message)))
+    const { records, bytes } = await readRecords(index, from, (message) => context.log.warn(message));
+    now[index.runId] = bytes;
+    for (const fetch of records)
       if (fetch.outcome === 'ok' && fetch.vault_path !== null && fetch.finished_at > since) fetches.push(fetch);
   }
   const kept = Object.fromEntries(Object.entries(now).sort().slice(-RUNS_KEPT));

@@ -25,6 +25,8 @@ export interface LookupContext {
   readonly reductions: ReductionsSettings;
   /** Questions of one bulk request. */
   readonly eansPerRequest: number;
+  /** Calls of one run at the most. */
+  readonly callsPerNight: { readonly processStatuses: number; readonly pushLinks: number };
 }
 
 export interface RunContext {

@@ -1,9 +1,10 @@
 /** What plans will cost: calls, bytes and minutes under the budgets, judged by what came before. */
 import { daysOf } from '../core/days.ts';
-import { type Pipeline, reportOf } from '../core/pipeline.ts';
+import { type LookupName, type Pipeline, reportOf } from '../core/pipeline.ts';
 import type { DueReason, PlannedWindow } from '../core/plan.ts';
 import type { EndpointBudget, PartnerSettings } from '../partner/settings.ts';
 import type { RunContext } from './context.ts';
+import type { FollowingPlan } from './following-plan.ts';
 import type { LookupPlan } from './lookup-plan.ts';
 import { areaOf } from './partners.ts';
 import type { FilePlan, PipelinePlan, WindowPlan } from './pipeline-plan.ts';
@@ -32,13 +33,32 @@ export interface FileEstimate {
   readonly last_file: string | null;
 }
 
+export interface InboxEstimate {
+  readonly segments: number;
+  readonly bytes: number;
+}
+
+/** What is followed up after requests of ours and push messages. */
+export interface FollowingEstimate {
+  readonly due: FollowingPlan['due'];
+  readonly left_out: number;
+}
+
+/** A list that is asked for whole every time. */
+export interface ListEstimate {
+  readonly asked_at: string | null;
+}
+
 export interface PipelineEstimate {
   readonly pipeline: string;
   /** The least; refused batches and failures come on top. */
   readonly calls: number;
   readonly windows?: readonly WindowEstimate[];
   readonly lookups?: LookupEstimate;
+  readonly following?: FollowingEstimate;
   readonly file?: FileEstimate;
+  readonly list?: ListEstimate;
+  readonly inbox?: InboxEstimate;
 }
 
 export interface PlanEstimate {
@@ -86,7 +106,11 @@ function estimateOf(plan: PipelinePlan): PipelineEstimate {
   const pipeline = plan.pipeline.name;
   if (plan.kind === 'windows')
     return { pipeline, calls: plan.windows.length, windows: plan.windows.map(windowEstimate) };
+  if (plan.kind === 'inbox') return { pipeline, calls: 0, inbox: { segments: plan.segments, bytes: plan.bytes } };
   if (plan.kind === 'file') return { pipeline, calls: plan.isDue ? 1 : 0, file: fileEstimate(plan) };
+  if (plan.kind === 'list') return { pipeline, calls: plan.calls, list: { asked_at: plan.askedAt } };
+  if (plan.kind === 'following')
+    return { pipeline, calls: plan.calls, following: { due: plan.due, left_out: plan.leftOut } };
   const { calls, listed, due, leftOut, rejects, notes } = plan;
   return { pipeline, calls, lookups: { listed, due, left_out: leftOut, rejects: rejects.length, notes } };
 }
@@ -107,16 +131,28 @@ function windowEstimate({ from, to, slices }: PlannedWindow): WindowEstimate {
 
 /** The budget of the calls that a plan needs; null where no service is configured. */
 function budgetOf(context: RunContext, { pipeline }: PipelinePlan): EndpointBudget | null {
+  const area = areaOf(pipeline);
+  if (area === null) return null;
   let settings: PartnerSettings;
   try {
-    settings = context.partnerSettings(areaOf(pipeline));
+    settings = context.partnerSettings(area);
   } catch {
     return null;
   }
   const { source } = pipeline;
   if (source.kind === 'report') return settings.reports[reportOf(pipeline)].budget;
-  if (source.kind !== 'lookup') return null;
-  return source.lookup === 'commission' ? settings.retailer.commission.budget : settings.catalog.product.budget;
+  if (source.kind === 'list') return settings.retailer.subscriptions.budget;
+  return source.kind === 'lookup' ? lookupBudget(settings, source.lookup) : null;
+}
+
+function lookupBudget({ catalog, retailer }: PartnerSettings, lookup: LookupName): EndpointBudget {
+  const budgets: Readonly<Record<LookupName, EndpointBudget>> = {
+    commission: retailer.commission.budget,
+    product: catalog.product.budget,
+    'process-status': retailer.processStatus.budget,
+    'push-link': retailer.processStatus.budget,
+  };
+  return budgets[lookup];
 }
 
 /** Decoded bytes a day, over the answers of the newest months; null without any. */

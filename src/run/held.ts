@@ -3,7 +3,7 @@ import type { Day } from '../core/days.ts';
 import type { Pipeline } from '../core/pipeline.ts';
 import type { SliceEntry } from '../lake/entries.ts';
 import type { Lake } from '../lake/lake.ts';
-import type { Held } from '../normalise/observe.ts';
+import type { Held } from '../normalise/told-slices.ts';
 
 /** Where versions come from and go to. */
 export interface VersionPlace {

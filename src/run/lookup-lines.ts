@@ -1,8 +1,11 @@
 /** Stored answers of look-ups → told rows, for whichever look-up it is. */
 import { assert, EtlError } from '../core/errors.ts';
-import { type Pipeline, partsOf } from '../core/pipeline.ts';
+import { type LookupName, type Pipeline, partsOf } from '../core/pipeline.ts';
 import type { DriftRecord, FetchRecord } from '../core/records.ts';
 import { CommissionLines } from '../extract/commission-lines.ts';
+import { LinkLines } from '../extract/link-lines.ts';
+import type { LookupAnswer } from '../extract/lookup-answer.ts';
+import { ProcessStatusLines } from '../extract/process-status-lines.ts';
 import { ProductLines } from '../extract/product-lines.ts';
 import type { LineFile } from '../extract/told-lines.ts';
 import { linesSource, type Told } from '../normalise/told.ts';
@@ -11,7 +14,8 @@ import type { RunContext } from './context.ts';
 export interface LookupLines {
   readonly whole: Told;
   readonly parts: readonly Told[];
-  readonly rejects: LineFile;
+  /** What could not become a row; null where that stands among the rows. */
+  readonly rejects: LineFile | null;
   readonly duplicates: number;
   readonly drift: readonly DriftRecord[];
 }
@@ -25,10 +29,7 @@ export async function linesOf(
 ): Promise<LookupLines> {
   const { source } = pipeline;
   assert(source.kind === 'lookup', `${pipeline.name} is no look-up`);
-  const isCommission = source.lookup === 'commission';
-  const lines = isCommission
-    ? await CommissionLines.open(folder, context.timeZone)
-    : await ProductLines.open(folder, context.timeZone);
+  const lines = await OPEN[source.lookup](context, pipeline, folder);
   try {
     for await (const answer of context.vault.readAnswers(fetches)) {
       await lines.take(answer).catch((error) => {
@@ -43,20 +44,53 @@ export async function linesOf(
     await lines.close().catch(() => undefined); // the first error is the one to tell
     throw error;
   }
-  if (lines instanceof ProductLines) {
-    const { products, rejects, drift } = await lines.close();
-    return { whole: toldIn(pipeline, products), parts: [], rejects, duplicates: 0, drift };
-  }
-  const { rates, reductions, rejects, counts, drift } = await lines.close();
-  const [part] = partsOf(context.pipelines, pipeline);
-  assert(part, `${pipeline.name} has no part for its reductions`);
-  return {
-    whole: toldIn(pipeline, rates),
-    parts: [toldIn(part, reductions)],
-    rejects,
-    duplicates: counts.duplicates,
-    drift,
-  };
+  return lines.close();
+}
+
+/** Takes answers one by one into files of lines. */
+interface AnswerLines {
+  take(answer: LookupAnswer): Promise<void>;
+  close(): Promise<LookupLines>;
+}
+
+type OpenLines = (context: RunContext, pipeline: Pipeline, folder: string) => Promise<AnswerLines>;
+
+const OPEN: Readonly<Record<LookupName, OpenLines>> = {
+  commission: async ({ timeZone, pipelines }, pipeline, folder) => {
+    const lines = await CommissionLines.open(folder, timeZone);
+    return linesInto(lines, async () => {
+      const { rates, reductions, rejects, counts, drift } = await lines.close();
+      const [part] = partsOf(pipelines, pipeline);
+      assert(part, `${pipeline.name} has no part for its reductions`);
+      const { duplicates } = counts;
+      return { whole: toldIn(pipeline, rates), parts: [toldIn(part, reductions)], rejects, duplicates, drift };
+    });
+  },
+  product: async ({ timeZone }, pipeline, folder) => {
+    const lines = await ProductLines.open(folder, timeZone);
+    return linesInto(lines, async () => {
+      const { products, rejects, drift } = await lines.close();
+      return { whole: toldIn(pipeline, products), parts: [], rejects, duplicates: 0, drift };
+    });
+  },
+  'process-status': async ({ timeZone }, pipeline, folder) => {
+    const lines = await ProcessStatusLines.open(folder, timeZone);
+    return linesInto(lines, async () => {
+      const { processes, rejects, drift } = await lines.close();
+      return { whole: toldIn(pipeline, processes), parts: [], rejects, duplicates: 0, drift };
+    });
+  },
+  'push-link': async ({ timeZone }, pipeline, folder) => {
+    const lines = await LinkLines.open(folder, timeZone);
+    return linesInto(lines, async () => {
+      const { links, drift } = await lines.close();
+      return { whole: toldIn(pipeline, links), parts: [], rejects: null, duplicates: 0, drift };
+    });
+  },
+};
+
+function linesInto(lines: Pick<AnswerLines, 'take'>, close: AnswerLines['close']): AnswerLines {
+  return { take: (answer) => lines.take(answer), close };
 }
 
 function toldIn(pipeline: Pipeline, { file, lines, longestLineBytes }: LineFile): Told {

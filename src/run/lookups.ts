@@ -1,6 +1,6 @@
 /**
- * A night of look-ups: answers that a killed run left are taken in first, then what is due is asked, and then those answers
- * are taken in. What was asked is not asked again, so a night that was cut off goes on where it was.
+ * A night of look-ups: answers that a killed run or a command left are taken in first, then what is due is asked, and then those
+ * answers are taken in. What was asked is not asked again, so a night that was cut off goes on where it was.
  */
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -13,6 +13,8 @@ import type { EanReject } from '../extract/ean-list.ts';
 import { type Pending, pendingAnswers } from './applied.ts';
 import { noteAsked } from './asked.ts';
 import { askLookups } from './asking.ts';
+import { askFollowing } from './following.ts';
+import { isFollowing, planFollowing } from './following-plan.ts';
 import { linesOf } from './lookup-lines.ts';
 import { planLookups } from './lookup-plan.ts';
 import { applyTold, type ObservingOptions, type ObservingResult } from './observing.ts';
@@ -26,7 +28,8 @@ export async function runLookups(session: Session, partners: Partners, pipeline:
   await mkdir(folder, { recursive: true });
   try {
     await applyPending(session, pipeline, folder, []);
-    await applyPending(session, pipeline, folder, await askDue(session, partners, pipeline, folder));
+    const ask = isFollowing(pipeline) ? followDue : askDue;
+    await applyPending(session, pipeline, folder, await ask(session, partners, pipeline, folder));
   } catch (thrown) {
     tally.errors.push(asEtlError(thrown).about({ pipeline: pipeline.name }));
   } finally {
@@ -52,6 +55,18 @@ async function askDue(
   return plan.rejects;
 }
 
+/** Asks what follows from messages and from what was started; there is no list of it. */
+async function followDue(session: Session, partners: Partners, pipeline: Pipeline): Promise<readonly EanReject[]> {
+  const { context, engine, ledger, tally } = session;
+  const plan = await planFollowing(context, engine, pipeline);
+  tally.leftOut += plan.leftOut;
+  ledger.drift.push(...plan.drift);
+  if (plan.calls === 0) return [];
+  context.progress.begin(pipeline.name, plan.calls, 'call');
+  await askFollowing(session, partners, plan);
+  return [];
+}
+
 /** Takes in the answers that were not yet, and sets aside what of the list could not be asked. */
 async function applyPending(
   session: Session,
@@ -68,7 +83,12 @@ async function applyPending(
     await pending.done();
     return;
   }
-  await applyAnswers(session, pipeline, pending, folder, { rejects });
+  await applyAnswers(session, pipeline, pending, folder, { rejects, isReleased: isForgetful(pipeline) });
+}
+
+/** That the service knows many processes no longer is how it should be: nothing of it is held. */
+function isForgetful({ source }: Pipeline): boolean {
+  return source.kind === 'lookup' && source.lookup === 'process-status';
 }
 
 /** Refusals of the request itself look like refusals of every EAN in it (see RefusalWatch): nothing is learnt from them. */
@@ -123,10 +143,10 @@ export async function applyAnswers(
 async function refusedOf(
   { context, ledger }: Session,
   rejects: readonly EanReject[],
-  answered: { readonly file: string; readonly lines: number },
+  answered: { readonly file: string; readonly lines: number } | null,
   folder: string,
 ): Promise<string[]> {
-  const files = answered.lines > 0 ? [answered.file] : [];
+  const files = answered !== null && answered.lines > 0 ? [answered.file] : [];
   if (rejects.length === 0) return files;
   const day = dayAt(context.clock.now(), context.timeZone);
   const file = path.join(folder, 'list-rejects.ndjson');

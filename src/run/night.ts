@@ -5,6 +5,8 @@ import { isNamed, type Pipeline, partsOf } from '../core/pipeline.ts';
 import { pipelineNamed, type RunContext } from './context.ts';
 import { fetchPipeline } from './fetching.ts';
 import { keepFirstDay } from './first-day.ts';
+import { drainInbox } from './inbox.ts';
+import { fetchList } from './lists.ts';
 import { runLookups } from './lookups.ts';
 import { areaOf, Partners } from './partners.ts';
 import { isDue, type PipelinePlan } from './pipeline-plan.ts';
@@ -25,6 +27,8 @@ export async function runNight(context: RunContext, names: readonly string[]): P
   return runPipelines(context, ['run', ...names].join(' '), pipelines, async (session, partners, pipeline) => {
     const { kind } = pipeline.source;
     if (kind === 'lookup') return runLookups(session, partners, pipeline);
+    if (kind === 'inbox') return drainInbox(session, pipeline);
+    if (kind === 'list') return fetchList(session, partners, pipeline);
     if (kind === 'file') return fetchReductions(session, partners, pipeline);
     await keepFirstDay(context, pipeline);
     return fetchPipeline(session, partners, await windowsOfNight(context, pipeline));
@@ -70,8 +74,9 @@ async function demandPartners(
 ): Promise<void> {
   const lacking = new Map<Pipeline, unknown>();
   for (const pipeline of pipelines) {
+    const area = areaOf(pipeline);
     try {
-      context.partnerSettings(areaOf(pipeline));
+      if (area) context.partnerSettings(area);
     } catch (error) {
       lacking.set(pipeline, error);
     }
@@ -93,12 +98,13 @@ function runPipelines(
     try {
       for (const pipeline of pipelines) {
         if (context.signal.aborted) return;
-        if (partners.refused.has(areaOf(pipeline))) continue;
+        const area = areaOf(pipeline);
+        if (area && partners.refused.has(area)) continue;
         const before = session.tally.errors.length;
         await work(session, partners, pipeline);
         const errors = session.tally.errors.slice(before);
         if (errors.some(({ kind }) => kind === 'bug')) return;
-        if (errors.some(({ kind }) => kind === 'refused')) partners.refused.add(areaOf(pipeline));
+        if (area && errors.some(({ kind }) => kind === 'refused')) partners.refused.add(area);
       }
     } finally {
       await partners.close();

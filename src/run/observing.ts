@@ -7,8 +7,9 @@ import { guardCount, type HoldReason, type ShrinkGuard } from '../core/guard.ts'
 import { type Pipeline, partsOf } from '../core/pipeline.ts';
 import { emptySlice } from '../engine/content.ts';
 import type { Lake, SliceChange } from '../lake/lake.ts';
-import { type Observations, type ObservedSlice, type ObserveInput, observe } from '../normalise/observe.ts';
+import { type Observations, type ObserveInput, observe } from '../normalise/observe.ts';
 import type { Told, Whole } from '../normalise/told.ts';
+import type { ChangedSlice } from '../normalise/told-slices.ts';
 import type { RunContext } from './context.ts';
 import { heldIn, type VersionPlace } from './held.ts';
 import type { Session } from './session.ts';
@@ -95,7 +96,7 @@ async function replaceChanges(
   context: RunContext,
   lake: Lake,
   pipeline: Pipeline,
-  slices: readonly ObservedSlice[],
+  slices: readonly ChangedSlice[],
 ): Promise<SliceChange[]> {
   const replaced = slices.map((slice): SliceChange => {
     const { content, file, rejectsFile } = slice;

@@ -1,4 +1,5 @@
 /** The service's areas as a run uses them: a client each, opened when first needed, and where the records of fetches go. */
+import { assert } from '../core/errors.ts';
 import type { LookupName, Pipeline } from '../core/pipeline.ts';
 import type { FetchRecord } from '../core/records.ts';
 import type { PackWriter } from '../extract/pack.ts';
@@ -6,10 +7,16 @@ import type { Area } from '../partner/settings.ts';
 import type { Partner } from './context.ts';
 import type { Session } from './session.ts';
 
-const LOOKUP_AREA: Readonly<Record<LookupName, Area>> = { commission: 'retailer', product: 'catalog' };
+const LOOKUP_AREA: Readonly<Record<LookupName, Area>> = {
+  commission: 'retailer',
+  product: 'catalog',
+  'process-status': 'retailer',
+  'push-link': 'retailer',
+};
 
-/** The area whose calls fill a pipeline. */
-export function areaOf({ source }: Pipeline): Area {
+/** The area whose calls fill a pipeline; null for the inbox, which needs none. */
+export function areaOf({ source }: Pipeline): Area | null {
+  if (source.kind === 'inbox') return null;
   if (source.kind === 'lookup') return LOOKUP_AREA[source.lookup];
   return source.kind === 'report' ? 'reports' : 'retailer';
 }
@@ -28,6 +35,7 @@ export class Partners {
   /** Errors: `usage/no_credentials`. */
   of(pipeline: Pipeline): Promise<Partner> {
     const area = areaOf(pipeline);
+    assert(area, `${pipeline.name} is filled without calls`);
     const { context, ledger } = this.session;
     const partner = this.open.get(area) ?? context.openClient(area, ledger.runId, (record) => this.record(record));
     this.open.set(area, partner);

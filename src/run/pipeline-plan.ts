@@ -1,6 +1,7 @@
 /** What is about to be done for a pipeline. */
 import type { Pipeline } from '../core/pipeline.ts';
 import type { PlannedWindow } from '../core/plan.ts';
+import type { FollowingPlan } from './following-plan.ts';
 import type { LookupPlan } from './lookup-plan.ts';
 
 /** Requests of a report. */
@@ -25,10 +26,28 @@ export interface FilePlan {
   readonly lastFetchId: string | null;
 }
 
-export type PipelinePlan = WindowPlan | LookupPlan | FilePlan;
+/** The inbox: what waits there is taken in without a call. */
+export interface InboxPlan {
+  readonly kind: 'inbox';
+  readonly pipeline: Pipeline;
+  readonly segments: number;
+  readonly bytes: number;
+}
+
+/** A call that tells all there are. */
+export interface ListPlan {
+  readonly kind: 'list';
+  readonly pipeline: Pipeline;
+  readonly calls: number;
+  /** When it was asked for last; null before the first time. */
+  readonly askedAt: string | null;
+}
+
+export type PipelinePlan = WindowPlan | LookupPlan | FollowingPlan | FilePlan | ListPlan | InboxPlan;
 
 /** Whether it needs calls. */
 export function isDue(plan: PipelinePlan): boolean {
   if (plan.kind === 'windows') return plan.windows.length > 0;
+  if (plan.kind === 'inbox') return false;
   return plan.kind === 'file' ? plan.isDue : plan.calls > 0;
 }

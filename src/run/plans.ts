@@ -9,6 +9,9 @@ import { Engine } from '../engine/duckdb.ts';
 import { CheckedDays, sliceStates } from './checked.ts';
 import { type RunContext, settingsOf } from './context.ts';
 import { readFirstDay } from './first-day.ts';
+import { isFollowing, planFollowing } from './following-plan.ts';
+import { planInbox } from './inbox.ts';
+import { planList } from './lists.ts';
 import { planLookups } from './lookup-plan.ts';
 import type { PipelinePlan, WindowPlan } from './pipeline-plan.ts';
 import { planReductions } from './reductions-plan.ts';
@@ -48,7 +51,10 @@ export async function nightPlans(context: RunContext, pipelines: readonly Pipeli
 }
 
 function planOf(context: RunContext, engine: Engine, pipeline: Pipeline, folder: string): Promise<PipelinePlan> {
+  if (isFollowing(pipeline)) return planFollowing(context, engine, pipeline);
   if (pipeline.source.kind === 'lookup') return planLookups(context, engine, pipeline, folder);
+  if (pipeline.source.kind === 'inbox') return planInbox(context, pipeline);
+  if (pipeline.source.kind === 'list') return planList(context, pipeline);
   if (pipeline.source.kind === 'file') return planReductions(context, engine, pipeline);
   return windowsOfNight(context, pipeline);
 }

@@ -1,5 +1,5 @@
-/** Replay and release of pipelines whose rows are versions: look-ups and the reductions file. */
-import { mkdir } from 'node:fs/promises';
+/** Replay and release of pipelines whose rows are versions: look-ups, the reductions file, and lists. */
+import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { type Day, type DayRange, dayAt } from '../core/days.ts';
 import { assert, EtlError } from '../core/errors.ts';
@@ -9,7 +9,9 @@ import { type Engine, quoteList, quoteText } from '../engine/duckdb.ts';
 import { pendingAnswers } from './applied.ts';
 import type { RunContext } from './context.ts';
 import type { VersionPlace } from './held.ts';
+import { applyList } from './lists.ts';
 import { applyAnswers } from './lookups.ts';
+import type { ObservingOptions, ObservingResult } from './observing.ts';
 import { applyStored } from './reductions-file.ts';
 import { remake } from './remaking.ts';
 import { type RunOutcome, runSession, type Session } from './session.ts';
@@ -41,9 +43,9 @@ export function replayVersions(
       context.progress.note(`${pipeline.name}: made afresh until ${last}, since each day stands on the one before`);
     context.progress.begin(pipeline.name, fetches.length, pipeline.source.kind === 'file' ? 'file' : 'call');
     const work = (place: VersionPlace) =>
-      pipeline.source.kind === 'file'
-        ? takeFiles(session, pipeline, fetches, place)
-        : takeAnswers(session, pipeline, fetches, range.from, place);
+      pipeline.source.kind === 'lookup'
+        ? takeAnswers(session, pipeline, fetches, range.from, place)
+        : takeWholes(session, pipeline, fetches, place);
     const { done } = await pendingAnswers(context, pipeline);
     session.tally.changed = await remake(session, pipeline, range.from, work);
     if (pipeline.source.kind === 'lookup' && !(await hasHold(context, pipeline))) await done();
@@ -53,8 +55,11 @@ export function replayVersions(
 
 /** Answers of that day and later; those that are held stay out. */
 async function appliedSince({ context, engine }: Session, pipeline: Pipeline, from: Day): Promise<FetchRecord[]> {
-  const isFile = pipeline.source.kind === 'file';
-  const isApplied = isFile ? await appliedFiles(context, engine, pipeline) : await appliedAnswers(context, pipeline);
+  const { kind } = pipeline.source;
+  const isFile = kind === 'file';
+  const isApplied = isFile
+    ? await appliedFiles(context, engine, pipeline)
+    : await (kind === 'list' ? appliedLists : appliedAnswers)(context, pipeline);
   const found: FetchRecord[] = [];
   for await (const fetch of context.vault.fetches(pipeline.name)) {
     if (fetch.outcome !== 'ok' || fetch.vault_path === null) continue;
@@ -70,6 +75,12 @@ async function appliedAnswers(context: RunContext, pipeline: Pipeline): Promise<
   const pending = (await hasHold(context, pipeline)) ? (await pendingAnswers(context, pipeline)).fetches : [];
   const left = new Set(pending.map(({ fetch_id: id }) => id));
   return ({ fetch_id: id }) => !left.has(id);
+}
+
+/** Of lists nothing is pending: every one counts but that which is held now. */
+async function appliedLists({ lake }: RunContext, pipeline: Pipeline): Promise<IsApplied> {
+  const held = new Set([...(await lake.slices(pipeline.name)).values()].map(({ held }) => held?.content.fetch_id));
+  return ({ fetch_id: id }) => !held.has(id);
 }
 
 /**
@@ -132,31 +143,42 @@ async function listRejects(
   return kept > 0 ? [file] : [];
 }
 
-async function takeFiles(
+/** Files and lists are each the whole: one is applied behind the other. */
+async function takeWholes(
   session: Session,
   pipeline: Pipeline,
   fetches: readonly FetchRecord[],
   place: VersionPlace,
 ): Promise<void> {
-  for (const [i, fetch] of fetches.entries())
-    await applyStored(session, pipeline, fetch, path.join(session.work, `replay-file-${i}`), {
-      place,
-      isReleased: true,
-    });
+  for (const [i, fetch] of fetches.entries()) {
+    const folder = path.join(session.work, `replay-${pipeline.name}-${i}`);
+    await applyWhole(session, pipeline, fetch, folder, { place, isReleased: true });
+    await rm(folder, { recursive: true, force: true });
+  }
 }
 
-/** Applies what is held of such a pipeline: the answers that are pending, or the file of that fetch. */
+function applyWhole(
+  session: Session,
+  pipeline: Pipeline,
+  fetch: FetchRecord,
+  folder: string,
+  options: ObservingOptions,
+): Promise<ObservingResult> {
+  return (pipeline.source.kind === 'list' ? applyList : applyStored)(session, pipeline, fetch, folder, options);
+}
+
+/** Applies what is held of such a pipeline: the answers that are pending, or the file or list of that fetch. */
 export async function releaseVersions(session: Session, pipeline: Pipeline, heldFetchId: string): Promise<void> {
   const { context } = session;
   const folder = path.join(session.work, `release-${pipeline.name}`);
   await mkdir(folder, { recursive: true });
-  if (pipeline.source.kind !== 'file') {
+  if (pipeline.source.kind === 'lookup') {
     const pending = await pendingAnswers(context, pipeline);
     await applyAnswers(session, pipeline, pending, folder, { isReleased: true });
     return;
   }
   for await (const fetch of context.vault.fetches(pipeline.name))
-    if (fetch.fetch_id === heldFetchId) await applyStored(session, pipeline, fetch, folder, { isReleased: true });
+    if (fetch.fetch_id === heldFetchId) await applyWhole(session, pipeline, fetch, folder, { isReleased: true });
 }
 
 function dayOf({ timeZone }: RunContext, { finished_at: at }: FetchRecord): Day {

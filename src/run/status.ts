@@ -10,12 +10,14 @@ import type { SliceEntry } from '../lake/entries.ts';
 import type { HoldRecord } from '../warehouse/target.ts';
 import { readAsked } from './asked.ts';
 import type { RunContext } from './context.ts';
+import { planInbox } from './inbox.ts';
 import { driftOfRun, lastRuns } from './ledger.ts';
+import { readListed } from './lists.ts';
 import { planInput } from './plans.ts';
 import { missingIn, standingHolds } from './publish.ts';
 import { nameAskedAt } from './reductions-plan.ts';
 
-/** `quiet`: a day on which look-ups or a file brought nothing new. */
+/** `quiet`: a day on which look-ups, a file, a list or messages brought nothing new. */
 export type DayState = 'missing' | 'failed' | 'held' | 'open' | 'settled' | 'quiet';
 
 export interface PipelineStatus {
@@ -33,6 +35,13 @@ export interface PipelineStatus {
   readonly days: readonly { readonly day: Day; readonly state: DayState }[];
   /** Of look-ups: how many things were asked for, by what came of it last, and when the last one was asked. */
   readonly lookups?: LookupStatus;
+  /** What waits in the inbox. */
+  readonly inbox?: InboxStatus;
+}
+
+export interface InboxStatus {
+  readonly segments: number;
+  readonly bytes: number;
 }
 
 export interface LookupStatus {
@@ -61,7 +70,7 @@ const RUNS_SHOWN = 5;
 export async function statusOf(context: RunContext): Promise<Status> {
   const pipelines: PipelineStatus[] = [];
   for (const pipeline of context.pipelines.filter(isNamed))
-    pipelines.push(await (pipeline.versions ? versionStatus : pipelineStatus)(context, pipeline));
+    pipelines.push(await statusFor(pipeline)(context, pipeline));
   const targets: TargetStatus[] = [];
   for (const target of context.targets) {
     try {
@@ -73,6 +82,11 @@ export async function statusOf(context: RunContext): Promise<Status> {
   const runs = await lastRuns(context.paths.runs, RUNS_SHOWN);
   const drift = (await Promise.all(runs.map((r) => driftOfRun(context.paths.runs, r.run_id)))).flat();
   return { today: context.today, pipelines, targets, holds: await standingHolds(context), drift: merged(drift), runs };
+}
+
+function statusFor({ source, versions }: Pipeline) {
+  if (source.kind === 'inbox') return inboxStatus;
+  return versions ? versionStatus : pipelineStatus;
 }
 
 async function pipelineStatus(context: RunContext, pipeline: Pipeline): Promise<PipelineStatus> {
@@ -98,8 +112,23 @@ async function pipelineStatus(context: RunContext, pipeline: Pipeline): Promise<
   };
 }
 
-/** Of a pipeline whose rows are versions: its days are those since the first change, and fresh is what was asked lately. */
+/** Of a pipeline whose rows are versions: fresh is what was asked lately. */
 async function versionStatus(context: RunContext, pipeline: Pipeline): Promise<PipelineStatus> {
+  const lookups = await lookupStatus(context, pipeline);
+  const newest = lookups.asked_at === null ? null : dayAt(Date.parse(lookups.asked_at), context.timeZone);
+  const days_behind = newest === null ? null : Math.max(0, daysBetween(newest, context.today));
+  return { ...(await eventStatus(context, pipeline)), newest, days_behind, lookups };
+}
+
+/** Of messages nobody knows whether more should have come. */
+async function inboxStatus(context: RunContext, pipeline: Pipeline): Promise<PipelineStatus> {
+  const newest = [...(await context.lake.slices(pipeline.name)).keys()].at(-1) ?? null;
+  const { segments, bytes } = await planInbox(context, pipeline);
+  return { ...(await eventStatus(context, pipeline)), newest, days_behind: null, inbox: { segments, bytes } };
+}
+
+/** Where a day without rows lacks nothing: the days are those since the first row. */
+async function eventStatus(context: RunContext, pipeline: Pipeline) {
   const slices = await context.lake.slices(pipeline.name);
   const entries = [...slices.values()];
   const { today } = context;
@@ -109,25 +138,24 @@ async function versionStatus(context: RunContext, pipeline: Pipeline): Promise<P
     const state: DayState = entry?.held ? 'held' : entry && entry.content.rows > 0 ? 'settled' : 'quiet';
     return { day, state };
   });
-  const lookups = await lookupStatus(context, pipeline);
-  const newest = lookups.asked_at === null ? null : dayAt(Date.parse(lookups.asked_at), context.timeZone);
   return {
     pipeline: pipeline.name,
     enabled: context.isEnabled(pipeline),
     from,
     to: today,
-    newest,
-    days_behind: newest === null ? null : Math.max(0, daysBetween(newest, today)),
     counts: countsOf(days),
     rows: entries.reduce((sum, e) => sum + e.content.rows, 0),
     rejects: entries.reduce((sum, e) => sum + e.content.rejects, 0),
     days,
-    lookups,
   };
 }
 
 async function lookupStatus(context: RunContext, pipeline: Pipeline): Promise<LookupStatus> {
   if (pipeline.source.kind === 'file') return { outcomes: {}, asked_at: await nameAskedAt(context) };
+  if (pipeline.source.kind === 'list') {
+    const known = await readListed(context, pipeline);
+    return { outcomes: known ? { listed: known.listed } : {}, asked_at: known?.askedAt ?? null };
+  }
   const engine = await Engine.open({ tempDir: context.paths.work });
   try {
     await readAsked(engine, context, pipeline);

@@ -8,6 +8,7 @@ import { lookups } from './lookups.ts';
 import { reductions } from './lookups-reductions.ts';
 import { nights } from './nights.ts';
 import { machine, type Result, workFolder } from './place.ts';
+import { push } from './push.ts';
 
 const benchmarks: Readonly<Record<string, (dir: string) => Promise<Result[]>>> = {
   ingest,
@@ -15,6 +16,7 @@ const benchmarks: Readonly<Record<string, (dir: string) => Promise<Result[]>>> =
   nights,
   lookups,
   reductions,
+  push,
 };
 
 const wanted = process.argv.slice(2).filter((word) => !word.startsWith('-'));

@@ -97,7 +97,7 @@ describe('after a night', () => {
         expect.stringMatching(
           /^reductions: asks nothing: the name was asked at 2026-03-20T.*; the last one loaded is Verlaging/,
         ),
-        'commission-rates: 1 calls for 50 new of 250 listed',
+        'commission-rates: 1 call for 50 new of 250 listed',
       ]),
     );
   });

@@ -5,8 +5,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { commissionRates, commissionReductions } from '../../pipelines/commission-rates.ts';
 import { type Pipeline, storedColumns } from '../../src/core/pipeline.ts';
 import { Engine, quoteList, quoteName } from '../../src/engine/duckdb.ts';
-import { type Held, type Observations, type Observed, observe } from '../../src/normalise/observe.ts';
+import { type Observations, type Observed, observe } from '../../src/normalise/observe.ts';
 import { linesSource } from '../../src/normalise/told.ts';
+import type { Held } from '../../src/normalise/told-slices.ts';
 
 type Line = Readonly<Record<string, string>>;
 

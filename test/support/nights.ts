@@ -71,7 +71,7 @@ export interface WorldOptions {
   readonly today?: Day;
   readonly postgresUrl?: string;
   readonly gzip?: boolean;
-  /** Further settings, by section; look-ups and the reductions file are off unless these turn them on. */
+  /** Further settings, by section; look-ups, the reductions file and what push needs are off unless these turn them on. */
   readonly settings?: Settings;
   /** Of the sandbox. */
   readonly sandbox?: Partial<SandboxOptions>;
@@ -165,6 +165,10 @@ function settingsOf(lookbackDays: number, windowDays: number, { pipelines = {}, 
       products: off,
       'commission-rates': off,
       reductions: off,
+      'push-messages': off,
+      subscriptions: off,
+      'process-statuses': off,
+      'push-links': off,
       ...(pipelines as object),
     },
     ...more,

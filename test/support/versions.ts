@@ -14,10 +14,10 @@ import type { TargetName } from '../../src/warehouse/target.ts';
 import { rowsOf } from './lookups.ts';
 import type { World } from './nights.ts';
 
-/** The pipelines that people name; each with its parts. */
+/** Those of look-ups by EAN and of the reductions file, which nights are made of here; each with its parts. */
 export const VERSIONED: readonly string[] = ['products', 'commission-rates', 'reductions'];
 
-const wholes = pipelines.filter(({ name }) => VERSIONED.includes(name));
+const wholes = pipelines.filter(({ source, versions }) => source.kind !== 'part' && versions !== null);
 const tables = wholes.flatMap((whole) => [whole, ...partsOf(pipelines, whole)]);
 
 export interface HistoryOptions {

@@ -3,6 +3,7 @@ import { describe } from 'vitest';
 import type { NewWarehouse } from './bench.ts';
 import { migrating } from './conformance/migrating.ts';
 import { publishing } from './conformance/publishing.ts';
+import { pushTables } from './conformance/push.ts';
 import { querying } from './conformance/querying.ts';
 import { recording } from './conformance/recording.ts';
 import { reductionLines } from './conformance/reductions.ts';
@@ -11,6 +12,16 @@ import { values } from './conformance/values.ts';
 import { versions } from './conformance/versions.ts';
 
 export function conformance(newWarehouse: NewWarehouse): void {
-  for (const part of [publishing, refusing, recording, values, versions, reductionLines, querying, migrating])
+  for (const part of [
+    publishing,
+    refusing,
+    recording,
+    values,
+    versions,
+    reductionLines,
+    pushTables,
+    querying,
+    migrating,
+  ])
     describe(part.name, () => part(newWarehouse)); // a group each, as each registers hooks
 }

@@ -8,6 +8,16 @@ import { postgresWarehouse } from './postgres/warehouse.ts';
 
 const FIRST = day('2026-03-27');
 
+const VIEWS = [
+  'warehouse.dim_date',
+  'warehouse.dim_site',
+  'warehouse.dim_sub_id',
+  'warehouse.fact_reduction',
+  'warehouse.process_status',
+  'warehouse.subscription',
+  'mart.push_day',
+];
+
 describe('the two engines', () => {
   let warehouses: Warehouse[];
   let declared: Map<string, Map<Day, unknown>>;
@@ -36,8 +46,8 @@ describe('the two engines', () => {
     },
   );
 
-  test.each([...pipelines.map(({ table }) => table), 'dim_date', 'dim_site', 'dim_sub_id', 'fact_reduction'])(
-    'show the same rows of warehouse.%s, sign for sign',
+  test.each([...pipelines.map(({ table }) => `warehouse.${table}`), ...VIEWS])(
+    'show the same rows of %s, sign for sign',
     async (table) => {
       const ratios = [
         'click_through_rate',
@@ -48,7 +58,7 @@ describe('the two engines', () => {
         'rating',
       ];
       const contents = await both(async (warehouse) => {
-        const { columns, rows } = await warehouse.open().query(`SELECT * FROM warehouse.${table}`, 10_000);
+        const { columns, rows } = await warehouse.open().query(`SELECT * FROM ${table}`, 10_000);
         // Each engine has its own way to print a double; that the doubles are equal is a test of its own.
         const kept = columns.flatMap((column, i) => (ratios.includes(column) || column === 'loaded_at' ? [] : [i]));
         return { columns, rows: rows.map((row) => JSON.stringify(kept.map((i) => row[i]))).sort() };
@@ -85,11 +95,14 @@ describe('the two engines', () => {
     const comments: Record<string, string> = {
       duckdb: 'SELECT view_name, comment FROM duckdb_views() WHERE NOT internal ORDER BY 1',
       postgres: `SELECT relname, obj_description(oid) FROM pg_class
-        WHERE relkind = 'v' AND relnamespace IN ('etl'::regnamespace, 'warehouse'::regnamespace) ORDER BY 1`,
+        WHERE relkind = 'v' AND relnamespace IN ('etl'::regnamespace, 'warehouse'::regnamespace, 'mart'::regnamespace) ORDER BY 1`,
     };
     const [duckdb, postgres] = await both((warehouse) => rowsOf(warehouse.open(), comments[warehouse.engine]!));
     expect(duckdb).toEqual(postgres);
-    expect(duckdb?.map(([name]) => name)).toEqual(['dim_date', 'dim_site', 'dim_sub_id', 'drift', 'fact_reduction']);
+    expect(duckdb?.map(([name]) => name)).toEqual([
+      ...['dim_date', 'dim_site', 'dim_sub_id', 'drift', 'fact_reduction'],
+      ...['process_status', 'push_day', 'subscription'],
+    ]);
     expect(duckdb?.filter(([, comment]) => comment === null)).toEqual([]);
   });
 });

@@ -162,10 +162,21 @@ describe('the Postgres server', () => {
       'fact_order_item: btree (order_date)',
       'fact_order_item: btree (order_id, order_item_id)',
       'fact_promotion_day: btree (promotion_date)',
+      'fact_push_message: btree (received_on)',
+      'fact_push_message: btree (resource_id)',
+      'fact_push_message: btree (retailer_id, resource, type, resource_id, "timestamp")',
+      'process_status_version: btree (observed_on)',
+      'process_status_version: btree (process_status_id, observed_from)',
+      'push_delivery: btree (received_on)',
+      'push_delivery: btree (segment, "position")',
+      'push_link: btree (href, observed_from)',
+      'push_link: btree (observed_on)',
       'receipt: btree (pipeline, slice_day) WHERE (superseded_at IS NULL)',
       `reduction_line: btree (${line.join(', ')})`,
       'reduction_line: btree (observed_on)',
       'reductions_file: btree (observed_on)',
+      'subscription_version: btree (id, observed_from)',
+      'subscription_version: btree (observed_on)',
     ]);
   });
 

@@ -1,0 +1,59 @@
+/**
+ * What a night follows up: processes that we started or that a push message told of, and the links of other messages. Reasons:
+ *   open     started here, not seen to end, and every retry of its message is over (or a message about it has come)
+ *   told     a message of the last days is about a process that was not seen to end
+ *   linked   a message of the last days links to it, and it was not looked at since that message came
+ */
+import type { Pipeline } from '../core/pipeline.ts';
+import type { DriftRecord } from '../core/records.ts';
+import type { Engine } from '../engine/duckdb.ts';
+import type { LinkQuestion } from '../extract/link-lines.ts';
+import { readAsked } from './asked.ts';
+import type { RunContext } from './context.ts';
+import { planLinks } from './following-links.ts';
+import { planProcesses } from './following-processes.ts';
+
+export type FollowingReason = 'open' | 'told' | 'linked';
+
+export interface ProcessQuestion {
+  readonly id: string;
+  readonly askedBy: 'status' | 'message';
+  /** A link of the message to the same process, to be followed instead of the path in the settings; null for none. */
+  readonly href: string | null;
+}
+
+export interface Following {
+  readonly due: Readonly<Partial<Record<FollowingReason, number>>>;
+  /** Of the due ones those that the night's budget leaves out. */
+  readonly leftOut: number;
+  /** The least; a process whose link leads nowhere takes a second one. */
+  readonly calls: number;
+  /** Calls that the night may make at the most. */
+  readonly callsAllowed: number;
+  readonly processes: readonly ProcessQuestion[];
+  readonly links: readonly LinkQuestion[];
+  /** Of links and ids that no call is made for. */
+  readonly drift: readonly DriftRecord[];
+}
+
+export interface FollowingPlan extends Following {
+  readonly kind: 'following';
+  readonly pipeline: Pipeline;
+}
+
+/** Whether the pipeline's calls follow from what was pushed or started. */
+export function isFollowing({ source }: Pipeline): boolean {
+  return source.kind === 'lookup' && (source.lookup === 'process-status' || source.lookup === 'push-link');
+}
+
+/** Reads the messages in the lake and what is known. Calls nothing. */
+export async function planFollowing(context: RunContext, engine: Engine, pipeline: Pipeline): Promise<FollowingPlan> {
+  const isLinks = pipeline.source.kind === 'lookup' && pipeline.source.lookup === 'push-link';
+  await readAsked(engine, context, pipeline);
+  try {
+    const following = await (isLinks ? planLinks : planProcesses)(context, engine, pipeline);
+    return { kind: 'following', pipeline, ...following };
+  } finally {
+    await engine.run('DROP TABLE IF EXISTS asked');
+  }
+}

@@ -1,0 +1,119 @@
+/**
+ * The list of push subscriptions: one call tells all there are, so what is not on the list is gone. A night asks once, keeps the
+ * answer in the vault, and adds what came, changed and went. An answer that is no list changes nothing.
+ */
+import { mkdir, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { z } from 'zod';
+import { dayAt } from '../core/days.ts';
+import { asEtlError, EtlError } from '../core/errors.ts';
+import type { Pipeline } from '../core/pipeline.ts';
+import type { FetchRecord } from '../core/records.ts';
+import { writeJson } from '../disk/atomic.ts';
+import { receiveLookup } from '../extract/lookup-answer.ts';
+import { subscriptionItems, subscriptionLines } from '../extract/subscription-lines.ts';
+import { linesSource } from '../normalise/told.ts';
+import { subscriptionListCall } from '../partner/subscriptions.ts';
+import type { RunContext } from './context.ts';
+import { withNightCalls } from './night-calls.ts';
+import { applyTold, type ObservingOptions, type ObservingResult } from './observing.ts';
+import type { Partners } from './partners.ts';
+import type { ListPlan } from './pipeline-plan.ts';
+import type { Session } from './session.ts';
+import { readState } from './state-file.ts';
+
+/** `state/listed/<pipeline>.json`: when the list was asked for last, and how many stood on it. A memory aid for those who look. */
+const shape = z.object({ askedAt: z.string(), listed: z.int().nonnegative() });
+type Listed = z.infer<typeof shape>;
+
+/** The list is always due. */
+export async function planList(context: RunContext, pipeline: Pipeline): Promise<ListPlan> {
+  const listed = await readListed(context, pipeline);
+  return { kind: 'list', pipeline, calls: 1, askedAt: listed?.askedAt ?? null };
+}
+
+/** Asks for the list and applies it. Errors are in the tally. */
+export async function fetchList(session: Session, partners: Partners, pipeline: Pipeline): Promise<void> {
+  const { context, tally } = session;
+  const folder = path.join(session.work, pipeline.name);
+  context.progress.begin(pipeline.name, 1, 'call');
+  try {
+    const fetch = await askList(session, partners, pipeline);
+    const { rows, changed, isHeld } = await applyList(session, pipeline, fetch, folder);
+    if (!isHeld) await keepListed(context, pipeline, { askedAt: fetch.finished_at, listed: fetch.items ?? rows });
+    context.progress.window(pipeline.name, { from: '', to: '', rows, changed });
+  } catch (thrown) {
+    if (!context.signal.aborted) tally.errors.push(asEtlError(thrown).about({ pipeline: pipeline.name }));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+    context.progress.end(pipeline.name);
+  }
+}
+
+/** A stored list → subscriptions that came, changed and went. Errors: those of `subscriptionLines`, `failed/damaged_answer`. */
+export async function applyList(
+  session: Session,
+  pipeline: Pipeline,
+  fetch: FetchRecord,
+  folder: string,
+  options: ObservingOptions = {},
+): Promise<ObservingResult> {
+  const { context, ledger, tally } = session;
+  await mkdir(folder, { recursive: true });
+  const body = await storedBody(context, fetch);
+  const { subscriptions, drift } = await subscriptionLines({ fetch, body }, folder, context.timeZone);
+  const { file, lines, longestLineBytes } = subscriptions;
+  const { fetch_id: fetchId, finished_at: at } = fetch;
+  const result = await applyTold(
+    session,
+    {
+      pipeline,
+      whole: { pipeline, lines, source: linesSource(pipeline, file, longestLineBytes) },
+      parts: [],
+      isWhole: { day: dayAt(Date.parse(at), context.timeZone), at, fetchId, gone: { is_present: 'false' } },
+      refusedFiles: [],
+      fetchId,
+      outDir: path.join(folder, 'slices'),
+    },
+    options,
+  );
+  ledger.drift.push(...drift, ...result.drift);
+  tally.add(result);
+  return result;
+}
+
+/** When the list was asked for last, and how many stood on it; null before the first time. */
+export function readListed({ paths }: Pick<RunContext, 'paths'>, pipeline: Pipeline): Promise<Listed | null> {
+  return readState(stateFile(paths.state, pipeline), shape);
+}
+
+async function askList(session: Session, partners: Partners, pipeline: Pipeline): Promise<FetchRecord> {
+  const { context } = session;
+  const fetch = await withNightCalls(session, partners, pipeline, 1, async ({ partner, place }) => {
+    const call = subscriptionListCall(
+      partner.settings,
+      pipeline.name,
+      (answer) => receiveLookup(answer, null, subscriptionItems, place),
+      context.signal,
+    );
+    return (await partner.client.call(call)).record;
+  });
+  await context.step('answer-received', pipeline.name);
+  return fetch;
+}
+
+async function storedBody(context: RunContext, fetch: FetchRecord): Promise<Uint8Array> {
+  for await (const { body } of context.vault.readAnswers([fetch])) return body;
+  throw new EtlError('failed', 'damaged_answer', `the vault does not hold the answer of fetch ${fetch.fetch_id}`, {
+    concern: { pipeline: fetch.pipeline, requestId: fetch.fetch_id },
+    hint: `ask for the list again: partner-etl run ${fetch.pipeline}`,
+  });
+}
+
+function keepListed({ paths }: RunContext, pipeline: Pipeline, listed: Listed): Promise<void> {
+  return writeJson(stateFile(paths.state, pipeline), listed);
+}
+
+function stateFile(state: string, pipeline: Pipeline): string {
+  return path.join(state, 'listed', `${pipeline.name}.json`);
+}
