@@ -7,6 +7,16 @@ import type { Clock } from './clock.ts';
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 
+/** When the id was born, in epoch milliseconds; NaN for what is no id. */
+export function bornMs(id: string): number {
+  let time = id.length > 10 ? 0 : Number.NaN;
+  for (const letter of id.slice(1, 11)) {
+    const digit = ALPHABET.indexOf(letter);
+    time = digit < 0 ? Number.NaN : time * 32 + digit;
+  }
+  return time;
+}
+
 export function newId(prefix: 'r' | 'f', clock: Clock): string {
   let time = clock.now();
   let text = '';

@@ -5,7 +5,9 @@
  * nights, or was rebuilt, catches up without a call. A slice that cannot be loaded (its file is damaged, its sums do not
  * agree) is left out and told; the rest is published.
  */
+import { isoTime } from '../core/clock.ts';
 import { asEtlError, type EtlError } from '../core/errors.ts';
+import { bornMs } from '../core/ids.ts';
 import type { DriftRecord, FetchRecord, RunRecord } from '../core/records.ts';
 import { changedSlices } from '../warehouse/changes.ts';
 import type { HoldRecord, LoadSlice, Publication, PublishResult, Target } from '../warehouse/target.ts';
@@ -18,6 +20,7 @@ export interface Published {
   readonly errors: readonly EtlError[];
 }
 
+const MS_PER_DAY = 86_400_000;
 /** Slices that may be left out one by one before a publication is given up: beyond that the fault is not the slices'. */
 const MOST_LEFT_OUT = 50;
 const TRIES = 3;
@@ -93,21 +96,26 @@ async function publicationOf(
   const earlier = (await runsSince(context.paths.runs, last)).filter((r) => r.run_id !== run.run_id);
   const unseen = [...drift];
   for (const r of earlier) unseen.push(...(await driftOfRun(context.paths.runs, r.run_id)));
-  const since = earlier[0] ?? run;
   return {
     run,
     runs: earlier,
     drift: unseen,
     holds: await standingHolds(context),
-    fetches: await fetchesSince(context, since),
+    fetches: await fetchesBetween(context, last, run.run_id),
   };
 }
 
-async function fetchesSince(context: RunContext, since: RunRecord): Promise<FetchRecord[]> {
+/**
+ * Fetches of the runs after the one that the target knows last, up to this one: also those of commands, which are no runs but have
+ * ids of the same kind. A segment of the inbox may have begun before that run, hence the day.
+ */
+async function fetchesBetween(context: RunContext, after: string | null, upTo: string): Promise<FetchRecord[]> {
+  const bornAtMs = after === null ? Number.NaN : bornMs(after);
+  const since = Number.isNaN(bornAtMs) ? '' : isoTime(bornAtMs - MS_PER_DAY).slice(0, 7);
   const fetches: FetchRecord[] = [];
   for (const pipeline of context.pipelines)
-    for await (const fetch of context.vault.fetches(pipeline.name, since.started_at.slice(0, 7)))
-      if (fetch.run_id >= since.run_id) fetches.push(fetch);
+    for await (const fetch of context.vault.fetches(pipeline.name, since))
+      if ((after === null || fetch.run_id > after) && fetch.run_id <= upTo) fetches.push(fetch);
   return fetches;
 }
 

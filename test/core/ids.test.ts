@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { newId } from '../../src/core/ids.ts';
+import { bornMs, newId } from '../../src/core/ids.ts';
 import { FakeClock } from '../support/clock.ts';
 
 const at = (ms: number) => newId('f', new FakeClock(ms));
@@ -24,6 +24,14 @@ it('they sort over the centuries, too', () => {
   const years = ['1970-01-01', '1999-12-31', '2026-03-01', '2100-01-01', '3000-01-01', '9999-12-31'];
   const born = years.map((day) => at(Date.parse(`${day}T00:00:00Z`)));
   expect([...born].sort()).toEqual(born);
+});
+
+it.each([0, 1, 1_774_000_000_123, Date.parse('9999-12-31T23:59:59Z')])('an id tells that it was born at %i', (ms) => {
+  expect(bornMs(at(ms))).toBe(ms);
+});
+
+it.each(['', 'r', 'r1', 'run-of-another-kind', 'ruuuuuuuuuu'])('%j tells no time', (text) => {
+  expect(bornMs(text)).toBeNaN();
 });
 
 it('ids of one millisecond differ', () => {
