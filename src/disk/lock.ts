@@ -107,6 +107,14 @@ export async function lockHolder(file: string): Promise<LockHolder | null> {
   return text === null ? null : (JSON.parse(text) as LockHolder);
 }
 
+/** The same in words. */
+export async function whoHolds(file: string): Promise<string> {
+  const holder = await lockHolder(file);
+  return holder
+    ? `"${holder.what}" (process ${holder.pid} on ${holder.host}), since ${holder.since}`
+    : 'another process';
+}
+
 async function isAllowed(file: string, mode: number): Promise<boolean> {
   return access(file, mode).then(
     () => true,

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { asEtlError, EtlError, EXIT, exitCodeOf } from '../core/errors.ts';
 import type { Pipeline } from '../core/pipeline.ts';
 import type { RunRecord, RunResult, RunSummary } from '../core/records.ts';
-import { lockHolder, tryLock } from '../disk/lock.ts';
+import { tryLock, whoHolds } from '../disk/lock.ts';
 import { Engine } from '../engine/duckdb.ts';
 import type { Target } from '../warehouse/target.ts';
 import { CheckedDays } from './checked.ts';
@@ -180,11 +180,7 @@ async function takeRunLock(context: RunContext, command: string) {
   const file = path.join(context.paths.locks, 'run');
   const lock = await tryLock(file, command, context.clock);
   if (lock) return lock;
-  const holder = await lockHolder(file);
-  const who = holder
-    ? `"${holder.what}" (process ${holder.pid} on ${holder.host}), since ${holder.since}`
-    : 'another process';
-  throw new EtlError('locked', 'run', `another run is at work: ${who}`, {
+  throw new EtlError('locked', 'run', `another run is at work: ${await whoHolds(file)}`, {
     hint: 'wait until it ends, or look at partner-etl status',
     concern: { file },
   });

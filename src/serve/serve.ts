@@ -2,9 +2,10 @@
 import path from 'node:path';
 import type { PushSettings } from '../config.ts';
 import { EtlError } from '../core/errors.ts';
-import { type Lock, lockHolder, tryLock } from '../disk/lock.ts';
+import { type Lock, tryLock, whoHolds } from '../disk/lock.ts';
 import { InboxWriter, sealOrphans } from '../extract/inbox.ts';
 import type { RunContext } from '../run/context.ts';
+import { receiverLock } from '../run/inbox.ts';
 import { fetchSignatureKeys } from './fetch-keys.ts';
 import { startReceiver } from './receiver.ts';
 import { RefusedMessages } from './refused-messages.ts';
@@ -65,14 +66,10 @@ export async function serve({ context, push, command, onReady }: ServeOptions): 
 }
 
 async function takeReceiverLock({ paths, clock }: RunContext, command: string): Promise<Lock> {
-  const file = path.join(paths.locks, 'receiver');
+  const file = receiverLock(paths);
   const lock = await tryLock(file, command, clock);
   if (lock) return lock;
-  const holder = await lockHolder(file);
-  const who = holder
-    ? `"${holder.what}" (process ${holder.pid} on ${holder.host}), since ${holder.since}`
-    : 'another process';
-  throw new EtlError('locked', 'receiver', `another receiver is at work: ${who}`, {
+  throw new EtlError('locked', 'receiver', `another receiver is at work: ${await whoHolds(file)}`, {
     hint: 'end it first: two receivers cannot write into one inbox',
     concern: { file },
   });
