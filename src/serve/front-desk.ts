@@ -45,6 +45,7 @@ export class FrontDesk {
   private readonly refusalLog: RefusalLog;
   private readonly mostBytes: number;
   private isClosing = false;
+  private unsaid: { readonly reply: FastifyReply; readonly reason: Refusal }[] = [];
 
   constructor(options: DeskOptions, sources: SourceCheck) {
     const { settings, keys, inbox, log, clock } = options;
@@ -171,9 +172,21 @@ export class FrontDesk {
     if (!UNTOLD.has(reason)) this.refusalLog.count(reason, () => ({ from, ...about }));
   }
 
+  /**
+   * Refusals go out together once all that came in has been read, as accepted messages do with their sync: a write that wakes
+   * the other side up costs twice as much as one to somebody who is awake.
+   */
   private say(reply: FastifyReply, reason: Refusal): void {
-    if (this.isClosing) reply.header('connection', 'close');
-    answer(reply, REFUSALS[reason].status, reason);
+    if (this.unsaid.push({ reply, reason }) === 1) setImmediate(() => this.sayAll());
+  }
+
+  private sayAll(): void {
+    const unsaid = this.unsaid;
+    this.unsaid = [];
+    for (const { reply, reason } of unsaid) {
+      if (this.isClosing) reply.header('connection', 'close');
+      answer(reply, REFUSALS[reason].status, reason);
+    }
   }
 
   private defer(

@@ -80,7 +80,7 @@ class Sending {
       const due = Math.min(total, Math.floor(((performance.now() - startedMs) / 1000) * perSecond));
       for (; sent < due; sent++) {
         const dueMs = startedMs + (sent / perSecond) * 1000;
-        const line = this.idle.pop();
+        const line = this.idle.shift(); // each in its turn, or one would idle until it is closed
         if (line) this.give(line, dueMs);
         else this.late.push(dueMs);
       }
