@@ -77,9 +77,9 @@ async function makeHome(root: string): Promise<void> {
 function openTargets(config: Config, clock: Clock): Target[] {
   const workDir = config.home.work;
   const targets: Target[] = [];
-  if (config.targets.duckdb) targets.push(openDuckdbTarget({ file: config.home.warehouse, workDir, clock, pipelines }));
-  if (config.targets.postgresUrl)
-    targets.push(openPostgresTarget({ url: config.targets.postgresUrl, workDir, clock, pipelines }));
+  const shared = { workDir, clock, pipelines, settings: { subIdGrammar: config.subIds.grammar } };
+  if (config.targets.duckdb) targets.push(openDuckdbTarget({ file: config.home.warehouse, ...shared }));
+  if (config.targets.postgresUrl) targets.push(openPostgresTarget({ url: config.targets.postgresUrl, ...shared }));
   return targets;
 }
 

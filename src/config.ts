@@ -121,6 +121,8 @@ export interface Config extends Partners {
   readonly pushLinks: FollowingSettings;
   readonly push: PushSettings;
   readonly targets: TargetSettings;
+  /** The grammar is checked; null: sub-IDs are not taken apart. */
+  readonly subIds: { readonly grammar: string | null };
   readonly guards: GuardSettings;
   /** Settings files that were read, as shown to people, the overriding one last. */
   readonly files: readonly string[];
@@ -175,6 +177,7 @@ export async function loadConfig(sources: ConfigSources): Promise<Config> {
     ...partnersOf(settings, addresses, pairs),
     timeZone: settings.service.timeZone,
     ...loadingOf(settings, cwd),
+    subIds: settings.subIds,
     targets: { duckdb: settings.targets.duckdb.enabled, postgresUrl: fromEnv.postgresUrl },
     guards: settings.guards,
     files: over === null ? [base.name] : [base.name, over.name],

@@ -36,6 +36,10 @@ function tell(cli: CliContext, e: Explanation): void {
   if (e.moved) write('An item of this day turned up on another day; the service will be asked again.');
   if (e.held)
     write(`Held since ${e.held.held_at}: ${e.held.detail}. partner-etl release ${e.pipeline} ${e.day} applies it.`);
+  if (e.held_by_check)
+    write(
+      `Held since ${e.held_by_check.held_at}: ${e.held_by_check.detail}. partner-etl release ${e.pipeline} ${e.day} publishes it in spite of that.`,
+    );
   if (e.fetches.length > 0) {
     const shown =
       e.fetches.length === e.fetch_count

@@ -1,5 +1,6 @@
 /** How a command that moved data tells what came of it. */
 import type { RunOutcome } from '../run/session.ts';
+import { brokenText } from '../warehouse/checks.ts';
 import type { CliContext } from './context.ts';
 import { describeFailure } from './failure.ts';
 import { counted, printJson } from './output.ts';
@@ -17,11 +18,16 @@ export function tellOutcome(cli: CliContext, outcome: RunOutcome, asJson: boolea
 }
 
 const ERRORS_SHOWN = 5;
+const CHECKS_SHOWN = 10;
 
 function documentOf({ run, published, errors }: RunOutcome) {
   return {
     ...run,
-    published: published.map(({ target, result }) => ({ target, ...(result ?? { slices: 0, rows: 0 }) })),
+    published: published.map(({ target, result, holds }) => ({
+      target,
+      ...(result ?? { slices: 0, rows: 0, warnings: [] }),
+      holds,
+    })),
     errors: errors.map(({ kind, code, message, hint, concern }) => ({
       kind,
       code,
@@ -45,6 +51,7 @@ function linesOf({ run, published }: RunOutcome): string[] {
         `${target}: ${counted(result.slices, 'slice')}, ${counted(result.rows, 'row')} loaded in ${(result.tookMs / 1000).toFixed(1)} s`,
       );
     else lines.push(`${target}: nothing to load`);
+  lines.push(...checkLines(published));
   if (summary.slices_held > 0)
     lines.push(
       `${n(summary.slices_held)} slices are held: partner-etl status lists them, partner-etl release applies one`,
@@ -56,4 +63,15 @@ function linesOf({ run, published }: RunOutcome): string[] {
   if (summary.rejects > 0) lines.push(`${n(summary.rejects)} rows were rejected: partner-etl rejects shows them`);
   if (summary.duplicates > 0) lines.push(`${n(summary.duplicates)} exact duplicates were dropped`);
   return lines;
+}
+
+/** Holds and warnings of checks, each once however many targets have it. */
+function checkLines(published: RunOutcome['published']): string[] {
+  const lines = published.flatMap(({ result, holds }) => [
+    ...holds.map((h) => `held: ${h.pipeline} ${h.slice_day}: ${h.detail}; ${h.mend}`),
+    ...(result?.warnings ?? []).map((w) => `warning: ${w.pipeline} ${w.day}: ${brokenText(w)}; ${w.mend}`),
+  ]);
+  const once = [...new Set(lines)];
+  const more = once.length - CHECKS_SHOWN;
+  return more > 0 ? [...once.slice(0, CHECKS_SHOWN), `… and ${more} more; partner-etl verify runs all checks`] : once;
 }

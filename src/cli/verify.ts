@@ -9,11 +9,11 @@ import { withApp } from './with-app.ts';
 export function register(program: Command, cli: CliContext): void {
   const command = program
     .command('verify')
-    .description('compare vault, lake and targets to the last digit; exit 1 on any difference')
+    .description('compare vault, lake and targets to the last digit, and run all checks; exit 1 on any difference')
     .option('--json', 'print one JSON document')
     .action(async ({ json = false }: { json?: boolean }) => {
       const result = await withApp(cli, verify);
-      const { answers, slices, rows, differences } = result;
+      const { answers, slices, rows, differences, warnings } = result;
       cli.finish(differences.length > 0 ? EXIT.failed : EXIT.done);
       if (json) return printJson(cli.stdout, result);
       if (differences.length > 0)
@@ -22,6 +22,7 @@ export function register(program: Command, cli: CliContext): void {
           [{ title: 'hop' }, { title: 'pipeline' }, { title: 'day' }, { title: 'problem' }, { title: 'mend' }],
           differences.map((d) => [d.hop, d.pipeline, d.day, d.problem, d.mend]),
         );
+      for (const w of warnings) cli.stdout.write(`warning: ${w.hop}: ${w.pipeline} ${w.day ?? ''}: ${w.problem}\n`);
       const n = (value: number) => value.toLocaleString('en-US');
       const found = differences.length === 0 ? 'no difference' : `${n(differences.length)} differences`;
       cli.stdout.write(`${n(answers)} answers, ${n(slices)} slices, ${n(rows)} rows compared: ${found}\n`);

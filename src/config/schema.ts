@@ -3,6 +3,7 @@
  * Defaults stand in config/default.yaml alone: here nothing is optional.
  */
 import { z } from 'zod';
+import { SUB_ID_GRAMMAR, subIdParts } from '../core/sub-id-grammar.ts';
 import { isServiceAddress, SERVICE_ADDRESS } from './address.ts';
 import { pipelineSections } from './pipeline-schema.ts';
 import { pushSection } from './push-schema.ts';
@@ -52,6 +53,9 @@ const report = () =>
     endParameter: parameter(),
     budget: budget(),
   });
+
+const subIdGrammar = () =>
+  z.string({ error: SUB_ID_GRAMMAR }).refine((text) => subIdParts(text) !== null, { error: SUB_ID_GRAMMAR });
 
 const simpleCall = (placeholder?: 'ean' | 'id') =>
   z.strictObject({ path: callPath(placeholder), accept: mediaType(), budget: budget() });
@@ -150,6 +154,7 @@ export const settingsSchema = z.strictObject({
   }),
   pipelines: pipelineSections(),
   push: pushSection(),
+  subIds: z.strictObject({ grammar: subIdGrammar().nullable() }),
   targets: z.strictObject({ duckdb: z.strictObject({ enabled: yesOrNo() }) }),
   guards: z.strictObject({
     shrink: z.strictObject({ minRows: whole(1, 1_000_000_000, 'rows'), keepRatio: ratio() }),

@@ -4,10 +4,12 @@ import { type Day, type DayRange, daysOf, maxDay, minDay } from '../core/days.ts
 import { asEtlError, EtlError } from '../core/errors.ts';
 import type { Pipeline } from '../core/pipeline.ts';
 import type { FetchRecord } from '../core/records.ts';
+import { releaseFromChecks } from './check-holds.ts';
 import { pipelineNamed, type RunContext } from './context.ts';
 import { saveChecked } from './fetching.ts';
 import { replayInbox } from './inbox.ts';
 import { amendedDays, amendLosers } from './moved.ts';
+import { historyOf, seedHistory, toldSlices, versionChanges } from './order-versions.ts';
 import { releaseVersions, replayVersions } from './replay-versions.ts';
 import { type RunOutcome, runSession, type Session } from './session.ts';
 import { applyWindow, takeFromVault } from './window.ts';
@@ -29,7 +31,7 @@ function replayDays(
   isWanted: (day: Day) => boolean,
 ): Promise<RunOutcome> {
   return runSession(context, command, [pipeline], async (session) => {
-    const answers = await newestAnswers(context, pipeline, range, isWanted);
+    const answers = await answersToReplay(context, pipeline, range, isWanted);
     context.progress.begin(pipeline.name, answers.length);
     for (const [index, { fetch, days }] of answers.entries()) {
       if (context.signal.aborted) break;
@@ -85,21 +87,27 @@ export async function retryRejects(context: RunContext, name: string): Promise<R
 /**
  * The newest sound answer for each day of the range, in the order in which they were fetched, so that an item that moved ends
  * where it was seen last. A day that lost an item and was not asked for since is left out: its answer is older than the move.
+ * Of a day of which the lake has neither items nor versions any more all answers count: its history is made of them.
  */
-async function newestAnswers(
+async function answersToReplay(
   context: RunContext,
   pipeline: Pipeline,
   range: DayRange,
   isWanted: (day: Day) => boolean,
 ) {
   const slices = await context.lake.slices(pipeline.name);
-  const newest = new Map<Day, FetchRecord>();
+  const history = historyOf(context, pipeline);
+  const versions = history && (await context.lake.slices(history.name));
+  const hasNewest = (day: Day) => !versions || versions.has(day) || slices.has(day);
+  const wanted = new Map<Day, FetchRecord[]>();
   for await (const fetch of context.vault.fetches(pipeline.name)) {
     if (fetch.outcome !== 'ok' || !fetch.vault_path || !fetch.window_from || !fetch.window_to) continue;
     const covered = { from: maxDay(range.from, fetch.window_from), to: minDay(range.to, fetch.window_to) };
-    for (const day of daysOf(covered)) if (isWanted(day) && !slices.get(day)?.moved) newest.set(day, fetch);
+    for (const day of daysOf(covered))
+      if (isWanted(day) && !slices.get(day)?.moved)
+        wanted.set(day, hasNewest(day) ? [fetch] : [...(wanted.get(day) ?? []), fetch]);
   }
-  if (newest.size === 0)
+  if (wanted.size === 0)
     throw new EtlError(
       'usage',
       'nothing_stored',
@@ -109,11 +117,12 @@ async function newestAnswers(
       },
     );
   const byFetch = new Map<string, { fetch: FetchRecord; days: Day[] }>();
-  for (const [day, fetch] of [...newest].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    const group = byFetch.get(fetch.fetch_id) ?? { fetch, days: [] };
-    group.days.push(day);
-    byFetch.set(fetch.fetch_id, group);
-  }
+  for (const [day, fetches] of [...wanted].sort(([a], [b]) => (a < b ? -1 : 1)))
+    for (const fetch of fetches) {
+      const group = byFetch.get(fetch.fetch_id) ?? { fetch, days: [] };
+      group.days.push(day);
+      byFetch.set(fetch.fetch_id, group);
+    }
   return [...byFetch.values()].sort((a, b) => (a.fetch.fetch_id < b.fetch.fetch_id ? -1 : 1));
 }
 
@@ -128,16 +137,20 @@ export function runRebuild(context: RunContext, name: string | undefined): Promi
   return runSession(context, command, context.pipelines, async () => undefined, { targets, afresh: true });
 }
 
-/** Applies a held slice. Errors: `usage/not_held`. */
+/** Applies a held slice; one that a check holds is published in spite of it. Errors: `usage/not_held`. */
 export async function runRelease(context: RunContext, name: string, day: Day): Promise<RunOutcome> {
   const pipeline = pipelineNamed(context, name);
   const held = (await context.lake.slices(name)).get(day)?.held;
+  if (!held && (await releaseFromChecks(context, pipeline, day)))
+    return runSession(context, `release ${name} ${day}`, [pipeline], async () => undefined);
   if (!held)
     throw new EtlError('usage', 'not_held', `${name} ${day} is not held`, {
       hint: 'partner-etl status lists what is held',
     });
   return runSession(context, `release ${name} ${day}`, [pipeline], async (session) => {
     if (pipeline.versions) return releaseVersions(session, pipeline, held.content.fetch_id);
+    const versionsDir = path.join(session.work, 'versions');
+    await seedHistory(context, session.engine, pipeline, versionsDir);
     const file = held.file && path.join(context.paths.lake, name, day.slice(0, 7), 'held', held.file);
     const replaced = [{ content: held.content, file }];
     const losers = await amendLosers(
@@ -147,9 +160,15 @@ export async function runRelease(context: RunContext, name: string, day: Day): P
       replaced,
       path.join(session.work, 'amended'),
     );
-    await context.lake.commit([{ kind: 'release', pipeline: name, day }, ...losers]);
+    const versions = await versionChanges(context, session.engine, pipeline, {
+      slices: [{ day, digest: held.content.digest, file }, ...toldSlices(losers)],
+      at: held.content.fetched_at,
+      fetchId: held.content.fetch_id,
+      outDir: versionsDir,
+    });
+    await context.lake.commit([{ kind: 'release', pipeline: name, day }, ...losers, ...versions]);
     const checked = await session.checked(pipeline);
-    for (const lost of amendedDays(losers)) checked.forget(lost);
+    for (const loser of amendedDays(losers)) checked.forget(loser);
     await saveChecked(session, pipeline);
     session.tally.changed += 1 + losers.length;
   });

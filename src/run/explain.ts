@@ -4,7 +4,8 @@ import { asEtlError } from '../core/errors.ts';
 import type { FetchRecord, RejectRecord, SliceContent } from '../core/records.ts';
 import { Engine, quoteList, quoteText } from '../engine/duckdb.ts';
 import type { HeldSlice } from '../lake/entries.ts';
-import type { QueryResult } from '../warehouse/target.ts';
+import type { HoldRecord, QueryResult } from '../warehouse/target.ts';
+import { allCheckHolds } from './check-holds.ts';
 import { pipelineNamed, type RunContext } from './context.ts';
 
 export interface TargetVersions {
@@ -20,6 +21,8 @@ export interface Explanation {
   readonly content: SliceContent | null;
   readonly moved: boolean;
   readonly held: HeldSlice | null;
+  /** What a check keeps out of a target, though the lake has applied it. */
+  readonly held_by_check: HoldRecord | null;
   /** Requests whose window covered the day, or that were made on it; the newest of them, oldest first. */
   readonly fetches: readonly FetchRecord[];
   /** How many there are of them. */
@@ -44,12 +47,14 @@ export async function explain(context: RunContext, name: string, day: Day): Prom
     if (fetches.length > FETCHES_SHOWN) fetches.shift();
   }
   const file = entry ? context.lake.rejectsFile(pipeline.name, entry) : null;
+  const checkHolds = await allCheckHolds(context);
   return {
     pipeline: name,
     day,
     content: entry?.content ?? null,
     moved: entry?.moved ?? false,
     held: entry?.held ?? null,
+    held_by_check: checkHolds.find((h) => h.pipeline === name && h.slice_day === day) ?? null,
     fetches,
     fetch_count: count,
     rejects: file ? await rejectsIn(context, [file], REJECTS_SHOWN) : [],

@@ -67,7 +67,8 @@ async function freshKeys(
   return row.low === null ? null : { min: String(row.low), max: String(row.high) };
 }
 
-function meets(content: SliceContent, range: KeyRange): boolean {
+/** Whether a slice may have keys in the range. */
+export function meets(content: SliceContent, range: KeyRange): boolean {
   if (content.key_min === null || content.key_max === null) return false;
   return compareText(content.key_min, range.max) <= 0 && compareText(content.key_max, range.min) >= 0;
 }

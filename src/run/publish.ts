@@ -3,14 +3,26 @@
  *
  * It compares receipts with the lake and not with what this run did, so a target that was switched on later, was down for three
  * nights, or was rebuilt, catches up without a call. A slice that cannot be loaded (its file is damaged, its sums do not
- * agree) is left out and told; the rest is published.
+ * agree) is left out and told; the rest is published. So are slices that break a blocking check, all at once: they are held.
  */
 import { isoTime } from '../core/clock.ts';
 import { asEtlError, type EtlError } from '../core/errors.ts';
 import { bornMs } from '../core/ids.ts';
 import type { DriftRecord, FetchRecord, RunRecord } from '../core/records.ts';
 import { changedSlices } from '../warehouse/changes.ts';
+import { BlockedByChecks } from '../warehouse/checks.ts';
 import type { HoldRecord, LoadSlice, Publication, PublishResult, Target } from '../warehouse/target.ts';
+import {
+  allCheckHolds,
+  type CheckHold,
+  checksFor,
+  holdsIn,
+  keepHolds,
+  leaveOut,
+  releasedDigests,
+  sameHolds,
+  withoutTwice,
+} from './check-holds.ts';
 import type { RunContext } from './context.ts';
 import { driftOfRun, runsSince } from './ledger.ts';
 
@@ -18,7 +30,12 @@ export interface Published {
   readonly target: string;
   readonly result: PublishResult | null;
   readonly errors: readonly EtlError[];
+  /** Slices that checks keep out of this target. */
+  readonly holds: readonly CheckHold[];
 }
+
+/** The run's record, as it will end when these slices are kept back. */
+export type Ending = (holds: readonly CheckHold[]) => RunRecord;
 
 const MS_PER_DAY = 86_400_000;
 /** Slices that may be left out one by one before a publication is given up: beyond that the fault is not the slices'. */
@@ -51,38 +68,91 @@ async function allSlices(context: RunContext): Promise<LoadSlice[]> {
 export async function publishTo(
   context: RunContext,
   target: Target,
-  run: RunRecord,
+  ending: Ending,
   drift: readonly DriftRecord[],
   afresh = false,
 ): Promise<Published> {
-  const errors: EtlError[] = [];
+  const attempt = new Attempt(context, target, await holdsIn(context, target.name));
   try {
-    let slices = await (afresh ? allSlices(context) : missingIn(context, target));
-    if (slices.length === 0 && !afresh) return { target: target.name, result: null, errors };
-    const publication = await publicationOf(context, afresh ? null : target, run, drift);
-    for (let tries = 1; ; ) {
-      try {
-        const result = slices.length || afresh ? await target.publish({ ...publication, slices, afresh }) : null;
-        return { target: target.name, result, errors };
-      } catch (thrown) {
-        const error = asEtlError(thrown).about({ target: target.name });
-        const { pipeline, day } = error.concern;
-        if (error.kind === 'failed' && pipeline && day && errors.length < MOST_LEFT_OUT) {
-          errors.push(error);
-          slices = slices.filter((s) => s.pipeline.name !== pipeline || s.content.day !== day);
-        } else if (error.kind === 'retry' && tries < TRIES) {
-          context.log.warn(`${target.name}: ${error.message}; trying again`, { code: error.code });
-          await context.clock.sleep(1000 * 2 ** tries, context.signal);
-          tries += 1;
-        } else throw error;
-      }
-    }
+    attempt.slices = await (afresh ? allSlices(context) : missingIn(context, target));
+    const result = await publishAttempt(attempt, ending, drift, afresh);
+    await keepHolds(context, target.name, attempt.standing, attempt.holds);
+    return { target: target.name, result, errors: attempt.errors, holds: attempt.holds };
   } catch (thrown) {
-    return {
-      target: target.name,
-      result: null,
-      errors: [...errors, asEtlError(thrown).about({ target: target.name })],
-    };
+    const error = asEtlError(thrown).about({ target: target.name });
+    return { target: target.name, result: null, errors: [...attempt.errors, error], holds: [] };
+  }
+}
+
+/** What is left of a publication while slices are taken out of it. */
+class Attempt {
+  readonly context: RunContext;
+  readonly target: Target;
+  /** What checks held before. */
+  readonly standing: readonly CheckHold[];
+  slices: LoadSlice[] = [];
+  holds: CheckHold[] = [];
+  readonly errors: EtlError[] = [];
+
+  constructor(context: RunContext, target: Target, standing: readonly CheckHold[]) {
+    this.context = context;
+    this.target = target;
+    this.standing = standing;
+  }
+
+  /** Takes out the slices that the error is about; false where there are none. */
+  async leaveOut(error: EtlError): Promise<boolean> {
+    const { pipeline, day } = error.concern;
+    const before = this.slices.length;
+    if (error instanceof BlockedByChecks) {
+      const { rest, held } = await leaveOut(this.context, this.target, this.slices, error, this.standing);
+      this.slices = rest;
+      this.holds = withoutTwice([...this.holds, ...held]);
+    } else if (error.kind === 'failed' && pipeline && day && this.errors.length < MOST_LEFT_OUT) {
+      this.errors.push(error);
+      this.slices = this.slices.filter((s) => s.pipeline.name !== pipeline || s.content.day !== day);
+    }
+    return this.slices.length < before;
+  }
+}
+
+async function publishAttempt(
+  attempt: Attempt,
+  ending: Ending,
+  drift: readonly DriftRecord[],
+  afresh: boolean,
+): Promise<PublishResult | null> {
+  const { context, target, standing } = attempt;
+  // A changed setting is published like a changed slice: views that need it must say it at once.
+  const isAlways = afresh || (await target.settingsDiffer());
+  if (attempt.slices.length === 0 && standing.length === 0 && !isAlways) return null;
+  const checks = await checksFor(context, target);
+  const released = await releasedDigests(context);
+  const publication = await publicationOf(context, afresh ? null : target, ending([]), drift);
+  for (let tries = 1; ; ) {
+    const { slices, holds } = attempt;
+    const run = ending(holds);
+    const tellHolds = !sameHolds(standing, holds);
+    if (slices.length === 0 && !tellHolds && !isAlways) return null;
+    try {
+      return await target.publish({
+        ...publication,
+        run,
+        holds: withoutTwice([...publication.holds, ...holds]),
+        slices,
+        afresh,
+        checks,
+        released,
+        tellHolds,
+      });
+    } catch (thrown) {
+      const error = asEtlError(thrown).about({ target: target.name });
+      if (await attempt.leaveOut(error)) continue;
+      if (error.kind !== 'retry' || tries >= TRIES) throw error;
+      context.log.warn(`${target.name}: ${error.message}; trying again`, { code: error.code });
+      await context.clock.sleep(1000 * 2 ** tries, context.signal);
+      tries += 1;
+    }
   }
 }
 
@@ -100,7 +170,7 @@ async function publicationOf(
     run,
     runs: earlier,
     drift: unseen,
-    holds: await standingHolds(context),
+    holds: await lakeHolds(context),
     fetches: await fetchesBetween(context, last, run.run_id),
   };
 }
@@ -119,8 +189,12 @@ async function fetchesBetween(context: RunContext, after: string | null, upTo: s
   return fetches;
 }
 
-/** Every hold that stands in the lake. */
+/** Every hold that stands: in the lake, and of checks. */
 export async function standingHolds(context: RunContext): Promise<HoldRecord[]> {
+  return withoutTwice([...(await lakeHolds(context)), ...(await allCheckHolds(context))]);
+}
+
+async function lakeHolds(context: RunContext): Promise<HoldRecord[]> {
   const holds: HoldRecord[] = [];
   for (const pipeline of context.pipelines)
     for (const { held } of (await context.lake.slices(pipeline.name)).values())

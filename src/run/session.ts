@@ -8,11 +8,14 @@ import type { Pipeline } from '../core/pipeline.ts';
 import type { RunRecord, RunResult, RunSummary } from '../core/records.ts';
 import { tryLock, whoHolds } from '../disk/lock.ts';
 import { Engine } from '../engine/duckdb.ts';
+import { driftKind } from '../warehouse/checking.ts';
+import { brokenText } from '../warehouse/checks.ts';
 import type { Target } from '../warehouse/target.ts';
+import { checksFor } from './check-holds.ts';
 import { CheckedDays } from './checked.ts';
 import type { RunContext } from './context.ts';
 import { lastRuns, RunLedger } from './ledger.ts';
-import { type Published, publishTo } from './publish.ts';
+import { type Ending, type Published, publishTo } from './publish.ts';
 import type { WindowResult } from './window.ts';
 
 /** The tally of a run as it goes on. */
@@ -25,6 +28,8 @@ export class Tally {
   held = 0;
   rejects = 0;
   duplicates = 0;
+  /** Slices that checks keep out of some target, each named once. */
+  readonly heldByChecks = new Set<string>();
   /** Questions that were due and that the budgets of the night left out. */
   leftOut = 0;
   readonly errors: EtlError[] = [];
@@ -46,7 +51,7 @@ export class Tally {
       rows: this.rows,
       slices_changed: this.changed,
       slices_unchanged: this.unchanged,
-      slices_held: this.held,
+      slices_held: this.held + this.heldByChecks.size,
       rejects: this.rejects,
       duplicates: this.duplicates,
       left_out: this.leftOut,
@@ -58,7 +63,7 @@ export class Tally {
     const refused = this.errors.find((e) => e.kind === 'refused' || e.kind === 'usage');
     if (refused) return exitCodeOf(refused);
     if (this.errors.length > 0) return EXIT.failed;
-    return this.held > 0 || this.rejects > 0 ? EXIT.setAside : EXIT.done;
+    return this.held > 0 || this.heldByChecks.size > 0 || this.rejects > 0 ? EXIT.setAside : EXIT.done;
   }
 }
 
@@ -87,7 +92,7 @@ export interface RunOutcome {
 
 /**
  * Runs `work` under the run lock and publishes what the lake then holds.
- * Errors: `locked/run` when another run is at work; what goes wrong later is in the outcome.
+ * Errors: `usage/check` when a file among the checks is none; `locked/run` when another run is at work; what goes wrong later is in the outcome.
  */
 export async function runSession(
   context: RunContext,
@@ -96,6 +101,8 @@ export async function runSession(
   work: (session: Session) => Promise<void>,
   publishing: Publishing = { targets: context.targets, afresh: false },
 ): Promise<RunOutcome> {
+  // A check that is none is told before anything is asked for or loaded.
+  for (const target of publishing.targets) await checksFor(context, target);
   const lock = await takeRunLock(context, command);
   try {
     await clearWork(context.paths.work);
@@ -156,16 +163,33 @@ async function perform(
   const published: Published[] = [];
   await context.step('publishing', ledger.runId);
   for (const target of targets) {
-    const ending = ledger.endingAs(resultOf(session), tally.exitCode(), tally.summary());
+    const ending: Ending = (holds) => {
+      for (const hold of holds) tally.heldByChecks.add(`${hold.pipeline} ${hold.slice_day}`);
+      return ledger.endingAs(resultOf(session), tally.exitCode(), tally.summary());
+    };
     const result = await publishTo(context, target, ending, ledger.drift, afresh);
     published.push(result);
     tally.errors.push(...result.errors);
+    tellChecks(session, result);
   }
   await context.step('published', ledger.runId);
   for (const error of tally.errors) context.log.error(error.message, { code: error.code, ...error.concern });
   const run = await ledger.end(resultOf(session), tally.exitCode(), tally.summary());
   await context.step('run-ended', ledger.runId);
   return { run, exitCode: tally.exitCode(), errors: tally.errors, published };
+}
+
+/** Logs what broke checks; what was published in spite of one is drift of the answer that brought it. */
+function tellChecks({ context, ledger }: Session, { target, result, holds }: Published): void {
+  for (const { pipeline, slice_day: day, detail } of holds)
+    context.log.warn(`${target}: ${pipeline} ${day} is held: ${detail}`, { code: 'check', target, pipeline, day });
+  for (const warning of result?.warnings ?? []) {
+    const { pipeline, day, fetch_id, rows: count, example } = warning;
+    context.log.warn(`${target}: ${pipeline} ${day}: ${brokenText(warning)}`, { code: 'check', target, pipeline, day });
+    const kind = driftKind(warning);
+    const isTold = ledger.drift.some((d) => d.kind === kind && d.fetch_id === fetch_id && d.pipeline === pipeline);
+    if (!isTold) ledger.drift.push({ pipeline, fetch_id, kind, field: 'slice_day', count, example });
+  }
 }
 
 function resultOf({ tally }: Session): RunResult {

@@ -9,6 +9,7 @@ import { Engine } from '../engine/duckdb.ts';
 import type { SliceEntry } from '../lake/entries.ts';
 import type { HoldRecord } from '../warehouse/target.ts';
 import { readAsked } from './asked.ts';
+import { allCheckHolds } from './check-holds.ts';
 import type { RunContext } from './context.ts';
 import { planInbox } from './inbox.ts';
 import { driftOfRun, lastRuns } from './ledger.ts';
@@ -94,7 +95,11 @@ async function pipelineStatus(context: RunContext, pipeline: Pipeline): Promise<
   const horizon = horizonOf(input);
   const slices = await context.lake.slices(pipeline.name);
   const failed = await failedDays(context, pipeline, slices);
-  const days = daysOfInterest(input).map((day) => ({ day, state: stateOf(slices.get(day), failed.has(day)) }));
+  const held = await heldByChecks(context, pipeline);
+  const days = daysOfInterest(input).map((day) => {
+    const state: DayState = held.has(day) ? 'held' : stateOf(slices.get(day), failed.has(day));
+    return { day, state };
+  });
   const counts = countsOf(days);
   const entries = [...slices.values()];
   const newest = [...slices.keys()].at(-1) ?? null;
@@ -133,9 +138,11 @@ async function eventStatus(context: RunContext, pipeline: Pipeline) {
   const entries = [...slices.values()];
   const { today } = context;
   const from = [...slices.keys()][0] ?? today;
+  const held = await heldByChecks(context, pipeline);
   const days = daysOf({ from, to: today }).map((day) => {
     const entry = slices.get(day);
-    const state: DayState = entry?.held ? 'held' : entry && entry.content.rows > 0 ? 'settled' : 'quiet';
+    const state: DayState =
+      entry?.held || held.has(day) ? 'held' : entry && entry.content.rows > 0 ? 'settled' : 'quiet';
     return { day, state };
   });
   return {
@@ -168,6 +175,12 @@ async function lookupStatus(context: RunContext, pipeline: Pipeline): Promise<Lo
   } finally {
     engine.close();
   }
+}
+
+/** Days that checks keep out of some target. */
+async function heldByChecks(context: RunContext, { name }: Pipeline): Promise<ReadonlySet<Day>> {
+  const holds = await allCheckHolds(context);
+  return new Set(holds.filter((hold) => hold.pipeline === name).map((hold) => hold.slice_day));
 }
 
 function countsOf(days: PipelineStatus['days']): Record<DayState, number> {

@@ -8,7 +8,9 @@ import type { FetchRecord } from '../core/records.ts';
 import { differingSums } from '../engine/control-sums.ts';
 import { Engine, quoteList, quoteName } from '../engine/duckdb.ts';
 import type { SliceEntry } from '../lake/entries.ts';
+import { brokenText } from '../warehouse/checks.ts';
 import { receiptsOf, type Target } from '../warehouse/target.ts';
+import { checksFor, releasedDigests } from './check-holds.ts';
 import type { RunContext } from './context.ts';
 import { sliceProblem } from './slice-problem.ts';
 
@@ -25,10 +27,13 @@ export interface Verification {
   readonly slices: number;
   readonly rows: number;
   readonly differences: readonly Difference[];
+  /** What breaks checks that only warn, and what was released in spite of one that blocks. */
+  readonly warnings: readonly Difference[];
 }
 
 export async function verify(context: RunContext): Promise<Verification> {
   const differences: Difference[] = [];
+  const warnings: Difference[] = [];
   const totals = { answers: 0, slices: 0, rows: 0 };
   const engine = await Engine.open({ tempDir: context.paths.work });
   try {
@@ -47,10 +52,14 @@ export async function verify(context: RunContext): Promise<Verification> {
         differences.push(...(await verifyTarget(context, pipeline, target)));
       }
     }
+    for (const target of context.targets) {
+      context.progress.note(`checks: ${target.name}`);
+      await verifyChecks(context, target, differences, warnings);
+    }
   } finally {
     engine.close();
   }
-  return { ...totals, differences };
+  return { ...totals, differences, warnings };
 }
 
 /** Reads every answer that a slice stands on. Those of a part are the answers of its whole. */
@@ -157,6 +166,35 @@ async function verifyTarget(context: RunContext, pipeline: Pipeline, target: Tar
     return differences;
   } catch (thrown) {
     return [found(null, asEtlError(thrown).message)];
+  }
+}
+
+/** Runs every check over all days. Errors: `usage/check` for a file that is none. */
+async function verifyChecks(
+  context: RunContext,
+  target: Target,
+  differences: Difference[],
+  warnings: Difference[],
+): Promise<void> {
+  const checks = await checksFor(context, target);
+  try {
+    const [broken, receipts, released] = [
+      await target.broken(checks),
+      await target.receipts(),
+      await releasedDigests(context),
+    ];
+    for (const found of broken) {
+      const { pipeline, day, severity, mend } = found;
+      const digest = day === null ? undefined : receiptsOf(receipts, pipeline).get(day);
+      const isWarning = severity === 'warn' || (digest !== undefined && released.has(digest));
+      const list = isWarning ? warnings : differences;
+      list.push({ hop: target.name, pipeline, day, problem: brokenText(found), mend });
+    }
+  } catch (thrown) {
+    const error = asEtlError(thrown);
+    if (error.kind === 'usage') throw error;
+    const mend = error.hint ?? `partner-etl doctor`;
+    differences.push({ hop: target.name, pipeline: 'all', day: null, problem: error.message, mend });
   }
 }
 

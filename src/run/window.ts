@@ -17,6 +17,7 @@ import { reportCall } from '../partner/reports.ts';
 import type { CheckedDays } from './checked.ts';
 import type { Partner, RunContext } from './context.ts';
 import { amendedDays, amendLosers } from './moved.ts';
+import { seedHistory, toldSlices, versionChanges } from './order-versions.ts';
 import { sliceProblem } from './slice-problem.ts';
 
 export interface TakenIn {
@@ -134,6 +135,7 @@ async function commitWindow(
   normalised: Normalised,
 ): Promise<WindowResult> {
   const { range, fetch } = taken;
+  await seedHistory(context, engine, pipeline, path.join(taken.folder, 'versions'));
   const decided: SliceChange[] = [];
   let held = 0;
   for (const slice of normalised.slices) {
@@ -145,7 +147,13 @@ async function commitWindow(
   const before = await context.lake.slices(pipeline.name);
   const other = replaced.filter(({ content }) => before.get(content.day)?.content.digest !== content.digest);
   const losers = await amendLosers(engine, context.lake, pipeline, other, path.join(taken.folder, 'amended'));
-  await context.lake.commit([...decided, ...losers]);
+  const versions = await versionChanges(context, engine, pipeline, {
+    slices: toldSlices([...decided, ...losers]),
+    at: fetch.finished_at,
+    fetchId: fetch.fetch_id,
+    outDir: path.join(taken.folder, 'versions'),
+  });
+  await context.lake.commit([...decided, ...losers, ...versions]);
   await context.step('lake-committed', `${pipeline.name} ${range.from}`);
 
   const on = dayAt(Date.parse(fetch.finished_at), context.timeZone);

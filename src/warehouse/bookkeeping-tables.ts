@@ -44,6 +44,13 @@ export interface MigrationTable extends AppliedMigration {
   readonly applied_at: string;
 }
 
+/** A setting that views need. */
+export interface SettingTable {
+  readonly name: string;
+  readonly value: string;
+  readonly changed_at: string;
+}
+
 export interface BookkeepingTables {
   'etl.run': RunTable;
   'etl.fetch': FetchRecord;
@@ -51,5 +58,6 @@ export interface BookkeepingTables {
   'etl.hold': HoldRecord;
   'etl.drift_by_fetch': DriftTable;
   'etl.migration': MigrationTable;
+  'etl.setting': SettingTable;
   'information_schema.tables': { readonly table_schema: string; readonly table_name: string };
 }

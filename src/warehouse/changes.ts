@@ -18,3 +18,8 @@ export async function changedSlices(
     ({ pipeline, content }) => receiptsOf(loaded, pipeline.name).get(content.day) !== content.digest,
   );
 }
+
+/** Whether it is carried out also when no slice changes. */
+export function isAlways({ afresh = false, tellHolds = false }: Publication): boolean {
+  return afresh || tellHolds;
+}

@@ -69,7 +69,7 @@ export function pendingMigrations(ours: readonly Migration[], applied: readonly 
 }
 
 /** The folder of this package, whether this runs from src/ or from dist/src/. */
-async function packageRoot(): Promise<string> {
+export async function packageRoot(): Promise<string> {
   const start = path.dirname(fileURLToPath(import.meta.url));
   for (let folder = start; ; folder = path.dirname(folder)) {
     const text = await readIfThere(path.join(folder, 'package.json'));

@@ -5,6 +5,7 @@
 import type { Day } from '../core/days.ts';
 import type { Pipeline } from '../core/pipeline.ts';
 import type { ControlSums, DriftRecord, FetchRecord, RunRecord, SliceContent } from '../core/records.ts';
+import type { BrokenCheck, Check } from './checks.ts';
 
 export type TargetName = 'duckdb' | 'postgres';
 
@@ -44,6 +45,18 @@ export interface Publication {
   readonly slices: readonly LoadSlice[];
   /** Load every slice, whatever its receipt says, and drop what is not among them; a damaged warehouse is set aside. */
   readonly afresh?: boolean;
+  /** Checks that what was loaded must stand before it can be seen. */
+  readonly checks?: readonly Check[];
+  /** Digests of slices that a person has released: they are published whatever blocks them, and it is told. */
+  readonly released?: ReadonlySet<string>;
+  /** Record runs, fetches and holds also when no slice is to be loaded, because the holds are other ones now. */
+  readonly tellHolds?: boolean;
+}
+
+/** What a slice was published in spite of: a check that only warns, or one that blocks and whose slice was released. */
+export interface CheckWarning extends BrokenCheck {
+  /** The fetch that brought the slice. */
+  readonly fetch_id: string;
 }
 
 export interface PublishResult {
@@ -52,6 +65,7 @@ export interface PublishResult {
   readonly tookMs: number;
   /** DuckDB: of `tookMs`, the copying of the warehouse file. 0 elsewhere. */
   readonly copyMs: number;
+  readonly warnings: readonly CheckWarning[];
 }
 
 /** What the rows of a slice in the target add up to, computed from the rows themselves. */
@@ -87,13 +101,17 @@ export interface Target {
   /** What is loaded; nothing where the warehouse does not exist yet. Writes nothing. */
   receipts(): Promise<Receipts>;
 
+  /** Whether an existing warehouse says other settings (`etl.setting`) than it was opened with, so that publishing is due without a slice. */
+  settingsDiffer(): Promise<boolean>;
+
   /** Newest run recorded in the target, or null; later ones are due for recording. Writes nothing. */
   lastRunId(): Promise<string | null>;
 
   /**
    * Replaces each slice whole, together with its receipt, everything in one transaction; creates or migrates tables first.
-   * A slice whose current receipt has the same digest is left alone.
-   * Errors: `failed/control_sums`, `failed/lake_file`, `failed/duplicate_key` and `failed/postgres_value` name pipeline and day in
+   * A slice whose current receipt has the same digest is left alone. Settings that differ are written, also without a slice.
+   * Errors: `BlockedByChecks` (`failed/check`) names the slices that break a blocking check, and `usage/check` a file that is none;
+   * `failed/control_sums`, `failed/lake_file`, `failed/duplicate_key` and `failed/postgres_value` name pipeline and day in
    * `concern`, and nothing was published; `failed/migration_changed` and `failed/newer_schema` refuse the tables as they are;
    * `retry/…` when the connection was lost; `locked/…` when another process publishes into the same warehouse.
    */
@@ -104,6 +122,9 @@ export interface Target {
 
   /** Runs one read-only statement. Errors: `usage/sql` with the engine's message; `failed/no_warehouse` where there is no file yet. */
   query(sql: string, limit: number): Promise<QueryResult>;
+
+  /** What breaks these checks on any day; nothing where the warehouse does not exist yet. Errors: `usage/check`, `failed/check_timeout`. */
+  broken(checks: readonly Check[]): Promise<readonly BrokenCheck[]>;
 
   /** Checks rights and version without changing anything; throws an EtlError with the mend. Returns the engine's version. */
   check(): Promise<string>;

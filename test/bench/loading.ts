@@ -50,7 +50,7 @@ async function duckdb(dir: string, history: readonly LoadSlice[], editions: read
     limit: `first load of the 10 million: ${n((rowsOf(history) / first) * 1000)} rows/s`,
     target: '≥ 250,000 rows/s',
     met: perSecond >= 250_000,
-    raw: { ...best, rows },
+    raw: { slices: best.slices, tookMs: best.tookMs, copyMs: best.copyMs, rows },
   };
 }
 
@@ -73,7 +73,7 @@ async function postgres(dir: string, history: readonly LoadSlice[], editions: re
       limit: `${n((rows / limitMs) * 1000)} rows/s: the same delete and COPY of a ready file`,
       target: '≥ 0.7 of the limit',
       met: share >= 0.7,
-      raw: { ...best, rows, limitMs },
+      raw: { slices: best.slices, tookMs: best.tookMs, copyMs: best.copyMs, rows, limitMs },
     };
   } finally {
     await server.stop();

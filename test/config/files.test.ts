@@ -57,10 +57,22 @@ describe('settings files', () => {
         endDate: 'EndDate',
       },
     });
+    expect(config.subIds).toEqual({ grammar: null });
     expect(config.targets).toEqual({ duckdb: true, postgresUrl: null });
     expect(config.guards).toEqual({ shrink: { minRows: 20, keepRatio: 0.5 } });
     expect(config.files).toEqual(['config/default.yaml']);
     expect(config.warnings).toEqual([]);
+  });
+
+  test.each([
+    '{site}',
+    'nl-{site}',
+    '{site}|{placement}|{campaign}',
+    '{a} {b}\'"\\{c}🦆{d}',
+    '{a}.{b}.{c}.{d}.{e}.{f}.{g}.{h}.{i}.{j}',
+  ])('%s is a grammar of sub-IDs', async (grammar) => {
+    const config = await load(JSON.stringify({ subIds: { grammar } }));
+    expect(config.subIds).toEqual({ grammar });
   });
 
   test('the local file overrides key by key and leaves the neighbours alone', async () => {
@@ -132,6 +144,27 @@ describe('what is refused', () => {
       "guards:\n  shrink:\n    minRows: '20'\n",
       ['config/local.yaml:3', '= "20"', 'a whole number'],
     ],
+    ...[
+      ...[
+        '',
+        'site',
+        '{}',
+        '{Site}',
+        '{site',
+        'site}',
+        '{a}{b}',
+        '{a}|{a}',
+        '{a}|{b}}',
+        '{a}{{b}',
+        '{a}\\n{b}',
+        '{a1}',
+      ],
+      '{a}.{b}.{c}.{d}.{e}.{f}.{g}.{h}.{i}.{j}.{k}',
+    ].map((grammar): [string, string, string[]] => [
+      `"${grammar}" as a grammar of sub-IDs`,
+      `subIds:\n  grammar: "${grammar}"\n`,
+      ['config/local.yaml:2', 'subIds.grammar', '1 to 10 names in braces'],
+    ]),
     ['a fraction of a day', 'pipelines:\n  orders:\n    lagDays: 1.5\n', ['pipelines.orders.lagDays = 1.5']],
     ['an impossible number', 'guards:\n  shrink:\n    keepRatio: 1.5\n', ['= 1.5', 'a number from 0 to 1']],
     ['no value', 'guards:\n  shrink:\n    keepRatio:\n', ['guards.shrink.keepRatio = null']],

@@ -51,7 +51,10 @@ it('an answer that was checked, of a slice that was lost since, brings it back',
   world.clock.set(world.clock.now() + 60_000);
   await rm(path.join(world.home, 'lake'), { recursive: true });
   expect((await world.night()).run.summary).toMatchObject({ slices_changed: 18 });
-  expect(Object.keys(await marks())).toEqual(Object.keys(before));
+  // The versions of items begin anew with the lake: their files are called after when they were seen.
+  const named = (found: Record<string, string>) =>
+    Object.keys(found).map((name) => (name.includes('versions') ? name.replace(/\.\w{12}\./, '.') : name));
+  expect(named(await marks())).toEqual(named(before));
   expect(await world.differences(world.lookback())).toEqual([]);
   expect((await world.within(verify)).differences).toEqual([]);
 });
@@ -70,8 +73,10 @@ it('only the changed slice is written', async () => {
   const after = await marks();
   const touched = Object.keys({ ...before, ...after }).filter((name) => before[name] !== after[name]);
   expect(touched.filter((name) => name.endsWith('.parquet')).map((name) => path.basename(name).slice(0, 10))).toEqual([
-    day,
-    day,
+    ...[day, day], // the versions of its items, as they were and as they are
+    ...[day, day], // the items
   ]);
-  expect(touched.filter((name) => name.startsWith('lake/') && !name.startsWith('lake/orders'))).toEqual([]);
+  expect(
+    touched.filter((name) => name.startsWith('lake/') && !/^lake\/(orders|order-item-versions)\//.test(name)),
+  ).toEqual([]);
 });

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { DUCKDB_TYPE } from '../../src/core/columns.ts';
 import { addDays, type Day, dayNumber } from '../../src/core/days.ts';
-import { EXTRA_COLUMN, type Pipeline, type StoredColumn, storedColumns } from '../../src/core/pipeline.ts';
+import { EXTRA_COLUMN, OBSERVED_ON, type Pipeline, type StoredColumn, storedColumns } from '../../src/core/pipeline.ts';
 import type { RejectRecord, RunRecord, SliceContent } from '../../src/core/records.ts';
 import { sumExpressions, sumsOf } from '../../src/engine/control-sums.ts';
 import { Engine, quoteList, quoteName, quoteText } from '../../src/engine/duckdb.ts';
@@ -182,7 +182,7 @@ function plausible(pipeline: Pipeline, sliceDay: Day, rows: number, seed: number
   const items = storedColumns(pipeline).map((stored) => {
     const { column, kind } = stored;
     const value = () => {
-      if (column === pipeline.day) return `DATE ${quoteText(sliceDay)}`;
+      if (column === pipeline.day || column === OBSERVED_ON) return `DATE ${quoteText(sliceDay)}`;
       if (column === 'fetch_id') return quoteText(`f${seed}`);
       if (ofThing.includes(column)) return plausiblePart(stored);
       if (pipeline.key?.includes(column) && kind === 'text')

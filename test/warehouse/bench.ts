@@ -2,6 +2,7 @@
 import { rm } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import type { Clock } from '../../src/core/clock.ts';
+import type { WarehouseSettings } from '../../src/warehouse/settings.ts';
 import type { Target, TargetName } from '../../src/warehouse/target.ts';
 import { SliceMaker } from '../support/slices.ts';
 
@@ -9,7 +10,7 @@ import { SliceMaker } from '../support/slices.ts';
 export interface Warehouse {
   readonly engine: TargetName;
   /** A new target on the same warehouse, as another process would have it; closed with the warehouse. */
-  open(clock?: Clock): Target;
+  open(clock?: Clock, settings?: WarehouseSettings): Target;
   /** Runs a statement through a connection of its own, past the target. */
   execute(sql: string): Promise<void>;
   /** A text that is another one when anything at all was written, also something equal. */

@@ -1,6 +1,9 @@
 /** What every target must do, whatever its engine: the claims are the same, the engines are real. */
 import { describe } from 'vitest';
 import type { NewWarehouse } from './bench.ts';
+import { checking } from './conformance/checking.ts';
+import { dimensions } from './conformance/dimensions.ts';
+import { marts } from './conformance/marts.ts';
 import { migrating } from './conformance/migrating.ts';
 import { publishing } from './conformance/publishing.ts';
 import { pushTables } from './conformance/push.ts';
@@ -20,7 +23,10 @@ export function conformance(newWarehouse: NewWarehouse): void {
     versions,
     reductionLines,
     pushTables,
+    dimensions,
+    marts,
     querying,
+    checking,
     migrating,
   ])
     describe(part.name, () => part(newWarehouse)); // a group each, as each registers hooks

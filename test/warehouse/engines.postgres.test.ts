@@ -15,7 +15,13 @@ const VIEWS = [
   'warehouse.fact_reduction',
   'warehouse.process_status',
   'warehouse.subscription',
+  'mart.ageing',
+  'mart.daily_performance',
+  'mart.freshness',
+  'mart.order_revision',
   'mart.push_day',
+  'mart.reconciliation',
+  'mart.reversal',
 ];
 
 describe('the two engines', () => {
@@ -56,11 +62,14 @@ describe('the two engines', () => {
         'conversion',
         'average_order_value',
         'rating',
+        ...['ctr', 'epc', 'epm', 'aov', 'reversal_rate', 'lost_rate'],
       ];
       const contents = await both(async (warehouse) => {
         const { columns, rows } = await warehouse.open().query(`SELECT * FROM ${table}`, 10_000);
         // Each engine has its own way to print a double; that the doubles are equal is a test of its own.
-        const kept = columns.flatMap((column, i) => (ratios.includes(column) || column === 'loaded_at' ? [] : [i]));
+        const kept = columns.flatMap((column, i) =>
+          ratios.includes(column) || column.endsWith('loaded_at') ? [] : [i],
+        );
         return { columns, rows: rows.map((row) => JSON.stringify(kept.map((i) => row[i]))).sort() };
       });
       expect(contents[0]?.rows.length).toBeGreaterThan(0);
@@ -74,7 +83,7 @@ describe('the two engines', () => {
     const [duckdb, postgres] = await both((warehouse) => rowsOf(warehouse.open(), columns));
     expect(duckdb).toEqual(postgres);
     expect(new Set(duckdb?.map(([table]) => table))).toEqual(
-      new Set(['drift_by_fetch', 'fetch', 'hold', 'migration', 'receipt', 'reject', 'run']),
+      new Set(['drift_by_fetch', 'fetch', 'hold', 'migration', 'receipt', 'reject', 'run', 'setting']),
     );
     const comments: Record<string, string> = {
       duckdb: `SELECT table_name, column_name, comment FROM duckdb_columns() WHERE schema_name = 'etl' AND table_name <> 'drift'
@@ -100,8 +109,16 @@ describe('the two engines', () => {
     const [duckdb, postgres] = await both((warehouse) => rowsOf(warehouse.open(), comments[warehouse.engine]!));
     expect(duckdb).toEqual(postgres);
     expect(duckdb?.map(([name]) => name)).toEqual([
-      ...['dim_date', 'dim_site', 'dim_sub_id', 'drift', 'fact_reduction'],
-      ...['process_status', 'push_day', 'subscription'],
+      ...['ageing', 'daily_performance', 'dim_date', 'dim_site', 'dim_sub_id', 'drift', 'fact_reduction', 'freshness'],
+      ...[
+        'order_revision',
+        'process_status',
+        'push_day',
+        'reconciliation',
+        'reversal',
+        'sub_id_unparsed',
+        'subscription',
+      ],
     ]);
     expect(duckdb?.filter(([, comment]) => comment === null)).toEqual([]);
   });

@@ -9,12 +9,16 @@ import type { Pipeline } from '../../core/pipeline.ts';
 import { type Lock, lockHolder, waitLock } from '../../disk/lock.ts';
 import type { Engine } from '../../engine/duckdb.ts';
 import { appliedMigrations, currentReceipts, hasBookkeeping, newestRunId, recordPublication } from '../bookkeeping.ts';
-import { changedSlices } from '../changes.ts';
+import { changedSlices, isAlways } from '../changes.ts';
+import { checkLoaded, proveChecks, recordingOf, runChecks } from '../checking.ts';
+import type { BrokenCheck, Check } from '../checks.ts';
 import { pendingMigrations, readMigrations } from '../migrations.ts';
+import { NO_SETTINGS, recordSettings, settingsDiffer, type WarehouseSettings } from '../settings.ts';
 import { checkFiles } from '../slice-files.ts';
 import { daySums, daySumsOf, emptying, loadsOf } from '../slice-sql.ts';
 import type { LoadSlice, Publication, PublishResult, QueryResult, Receipts, SliceSums, Target } from '../target.ts';
 import { loadVersioned } from '../versions.ts';
+import { duckdbChecks } from './check-engine.ts';
 import { duckdbBookkeeping } from './dialect.ts';
 import { loadPipeline } from './load.ts';
 import { migrateDuckdb } from './migrate.ts';
@@ -29,9 +33,13 @@ export interface DuckdbTargetOptions {
   readonly clock: Clock;
   /** All pipelines whose tables the warehouse has. */
   readonly pipelines: readonly Pipeline[];
+  /** What views are told; absent: nothing. */
+  readonly settings?: WarehouseSettings;
 }
 
-type Changed = Pick<PublishResult, 'slices' | 'rows'>;
+type Changed = Pick<PublishResult, 'slices' | 'rows' | 'warnings'>;
+
+const NOTHING: Changed = { slices: 0, rows: 0, warnings: [] };
 
 /** How long a publication waits for another one into the same file. */
 const LOCK_WAIT_MS = 30_000;
@@ -46,11 +54,13 @@ class DuckdbTarget implements Target {
   private readonly warehouse: WarehouseFile;
   private readonly clock: Clock;
   private readonly pipelines: readonly Pipeline[];
+  private readonly settings: WarehouseSettings;
 
-  constructor({ file, workDir, clock, pipelines }: DuckdbTargetOptions) {
+  constructor({ file, workDir, clock, pipelines, settings = NO_SETTINGS }: DuckdbTargetOptions) {
     this.warehouse = new WarehouseFile(file, workDir);
     this.clock = clock;
     this.pipelines = pipelines;
+    this.settings = settings;
   }
 
   async exists(): Promise<boolean> {
@@ -59,6 +69,10 @@ class DuckdbTarget implements Target {
 
   async receipts(): Promise<Receipts> {
     return this.reading<Receipts>(new Map(), (engine) => currentReceipts(duckdbBookkeeping(engine.connection)));
+  }
+
+  async settingsDiffer(): Promise<boolean> {
+    return this.reading(false, (engine) => settingsDiffer(duckdbBookkeeping(engine.connection), this.settings));
   }
 
   async lastRunId(): Promise<string | null> {
@@ -80,15 +94,21 @@ class DuckdbTarget implements Target {
 
   async publish(publication: Publication): Promise<PublishResult> {
     const startedMs = this.clock.now();
-    const { afresh = false } = publication;
     const changed = await changedSlices(publication, () => this.receipts());
-    if (changed.length === 0 && !afresh) return { slices: 0, rows: 0, tookMs: this.clock.now() - startedMs, copyMs: 0 };
+    if (changed.length === 0 && !isAlways(publication) && !(await this.settingsDiffer()))
+      return { ...NOTHING, tookMs: this.clock.now() - startedMs, copyMs: 0 };
     const lock = await this.lock(publication);
     try {
       return { ...(await this.replace(publication, changed)), tookMs: this.clock.now() - startedMs };
     } finally {
       await lock.release();
     }
+  }
+
+  async broken(checks: readonly Check[]): Promise<readonly BrokenCheck[]> {
+    return this.reading<readonly BrokenCheck[]>([], (engine) =>
+      runChecks(duckdbChecks(engine, this.clock), checks, null),
+    );
   }
 
   async check(): Promise<string> {
@@ -128,14 +148,15 @@ class DuckdbTarget implements Target {
     const copyMs = this.clock.now() - startedMs;
     try {
       const engine = await this.warehouse.openNext(next);
-      let done: Changed;
+      let done: Changed & { readonly isWritten: boolean };
       try {
         done = await this.change(engine, publication, slices);
       } finally {
         engine.close();
       }
-      if (done.slices > 0 || publication.afresh) await this.warehouse.putInPlace(next);
-      return { ...done, copyMs };
+      const { isWritten, ...told } = done;
+      if (isWritten) await this.warehouse.putInPlace(next);
+      return { ...told, copyMs };
     } catch (cause) {
       throw this.publishError(cause);
     } finally {
@@ -153,25 +174,35 @@ class DuckdbTarget implements Target {
     });
   }
 
-  private async change(engine: Engine, publication: Publication, slices: readonly LoadSlice[]): Promise<Changed> {
+  private async change(
+    engine: Engine,
+    publication: Publication,
+    slices: readonly LoadSlice[],
+  ): Promise<Changed & { readonly isWritten: boolean }> {
     await checkFiles(engine, slices);
     await migrateDuckdb(engine, this.pipelines, this.clock);
     const db = duckdbBookkeeping(engine.connection);
     // Somebody else may have published while this one waited for the lock.
     const { afresh = false } = publication;
     const changed = await changedSlices({ slices, afresh }, () => currentReceipts(db));
-    if (changed.length === 0 && !afresh) return { slices: 0, rows: 0 };
+    if (changed.length === 0 && !isAlways(publication) && !(await settingsDiffer(db, this.settings)))
+      return { ...NOTHING, isWritten: false };
+    const checks = duckdbChecks(engine, this.clock);
+    await proveChecks(checks, publication.checks ?? []);
     const at = isoTime(this.clock.now());
     const place = 'rowid' as const;
     const scope = { engine: { place, run: (sql: string) => engine.run(sql) }, pipelines: this.pipelines, afresh };
-    const rows = await engine.transaction(async () => {
+    const loaded = await engine.transaction(async () => {
       for (const statement of afresh ? emptying(this.pipelines, at) : []) await engine.run(statement);
-      const loaded = await loadVersioned(scope, loadsOf(changed), (load) => loadPipeline(engine, load, at));
+      const rows = await loadVersioned(scope, loadsOf(changed), (load) => loadPipeline(engine, load, at));
+      const warnings = await checkLoaded(checks, publication, changed);
       await recordPublication(db, publication, changed, at);
-      return loaded;
+      await recordSettings(db, this.settings, at);
+      for (const statement of recordingOf(warnings, changed, at)) await engine.run(statement);
+      return { rows, warnings };
     });
     await engine.run('CHECKPOINT');
-    return { slices: changed.length, rows };
+    return { slices: changed.length, ...loaded, isWritten: true };
   }
 
   private async checkFolder(): Promise<void> {

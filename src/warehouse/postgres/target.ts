@@ -7,13 +7,17 @@ import { LIMITS } from '../../core/limits.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
 import { Engine } from '../../engine/duckdb.ts';
 import { type Bookkeeping, currentReceipts, hasBookkeeping, newestRunId, recordPublication } from '../bookkeeping.ts';
-import { changedSlices } from '../changes.ts';
+import { changedSlices, isAlways } from '../changes.ts';
+import { checkLoaded, proveChecks, recordingOf, runChecks } from '../checking.ts';
+import type { BrokenCheck, Check } from '../checks.ts';
+import { NO_SETTINGS, recordSettings, settingsDiffer, type WarehouseSettings } from '../settings.ts';
 import { checkFiles } from '../slice-files.ts';
 import { daySums, daySumsOf, emptying, loadsOf } from '../slice-sql.ts';
 import type { LoadSlice, Publication, PublishResult, QueryResult, Receipts, SliceSums, Target } from '../target.ts';
 import { loadVersioned } from '../versions.ts';
 import { postgresBookkeeping } from './bookkeeping.ts';
 import { checkServer } from './check.ts';
+import { postgresChecks, withoutWriting } from './check-engine.ts';
 import { loadPipeline } from './load.ts';
 import { takeLock } from './lock.ts';
 import { migratePostgres } from './migrate.ts';
@@ -29,9 +33,13 @@ export interface PostgresTargetOptions {
   readonly clock: Clock;
   /** All pipelines whose tables the warehouse has. */
   readonly pipelines: readonly Pipeline[];
+  /** What views are told; absent: nothing. */
+  readonly settings?: WarehouseSettings;
 }
 
-type Loaded = Pick<PublishResult, 'slices' | 'rows'>;
+type Loaded = Pick<PublishResult, 'slices' | 'rows' | 'warnings'>;
+
+const NOTHING: Loaded = { slices: 0, rows: 0, warnings: [] };
 
 /** A COPY of 100 million rows ends within this; what takes longer hangs. */
 const LOAD_TIMEOUT_MS = 3_600_000;
@@ -50,12 +58,14 @@ class PostgresTarget implements Target {
   private readonly workDir: string;
   private readonly clock: Clock;
   private readonly pipelines: readonly Pipeline[];
+  private readonly settings: WarehouseSettings;
 
-  constructor({ url, workDir, clock, pipelines }: PostgresTargetOptions) {
+  constructor({ url, workDir, clock, pipelines, settings = NO_SETTINGS }: PostgresTargetOptions) {
     this.sessions = new Sessions(url);
     this.workDir = workDir;
     this.clock = clock;
     this.pipelines = pipelines;
+    this.settings = settings;
   }
 
   async exists(): Promise<boolean> {
@@ -64,6 +74,10 @@ class PostgresTarget implements Target {
 
   async receipts(): Promise<Receipts> {
     return this.reading<Receipts>(new Map(), (_, db) => currentReceipts(db));
+  }
+
+  async settingsDiffer(): Promise<boolean> {
+    return this.reading(false, (_, db) => settingsDiffer(db, this.settings));
   }
 
   async lastRunId(): Promise<string | null> {
@@ -81,9 +95,13 @@ class PostgresTarget implements Target {
   async publish(publication: Publication): Promise<PublishResult> {
     const startedMs = this.clock.now();
     const changed = await changedSlices(publication, () => this.receipts());
-    const done =
-      changed.length === 0 && !publication.afresh ? { slices: 0, rows: 0 } : await this.replace(publication, changed);
+    const isDue = changed.length > 0 || isAlways(publication) || (await this.settingsDiffer());
+    const done = isDue ? await this.replace(publication, changed) : NOTHING;
     return { ...done, tookMs: this.clock.now() - startedMs, copyMs: 0 };
+  }
+
+  async broken(checks: readonly Check[]): Promise<readonly BrokenCheck[]> {
+    return this.reading<readonly BrokenCheck[]>([], (client) => runChecks(postgresChecks(client), checks, null));
   }
 
   async check(): Promise<string> {
@@ -123,7 +141,10 @@ class PostgresTarget implements Target {
         const db = postgresBookkeeping(client);
         const { afresh = false } = publication;
         const changed = await changedSlices({ slices, afresh }, () => currentReceipts(db));
-        if (changed.length === 0 && !afresh) return { slices: 0, rows: 0 };
+        if (changed.length === 0 && !isAlways(publication) && !(await settingsDiffer(db, this.settings)))
+          return NOTHING;
+        const checks = postgresChecks(client);
+        await withoutWriting(client, () => proveChecks(checks, publication.checks ?? []));
         const at = isoTime(this.clock.now());
         const place = 'ctid' as const;
         const scope = { engine: { place, run: (sql: string) => client.query(sql) }, pipelines: this.pipelines, afresh };
@@ -133,8 +154,11 @@ class PostgresTarget implements Target {
         const rows = await loadVersioned(scope, loads, (load) =>
           loadPipeline(client, engine, load, at, ended.get(load.pipeline.name)),
         );
+        const warnings = await withoutWriting(client, () => checkLoaded(checks, publication, changed));
         await recordPublication(db, publication, changed, at);
-        return { slices: changed.length, rows };
+        await recordSettings(db, this.settings, at);
+        for (const statement of recordingOf(warnings, changed, at)) await client.query(statement);
+        return { slices: changed.length, rows, warnings };
       });
     } catch (error) {
       if (!(error instanceof EtlError) || !refusesRow(error)) throw error;

@@ -7,6 +7,7 @@ import { systemClock } from '../../../src/core/clock.ts';
 import { tryLock } from '../../../src/disk/lock.ts';
 import { Engine } from '../../../src/engine/duckdb.ts';
 import { openDuckdbTarget } from '../../../src/warehouse/duckdb/target.ts';
+import { NO_SETTINGS } from '../../../src/warehouse/settings.ts';
 import type { Target } from '../../../src/warehouse/target.ts';
 import { removeFolder, type Warehouse } from '../bench.ts';
 
@@ -26,8 +27,8 @@ export async function duckdbWarehouse(): Promise<DuckdbWarehouse> {
     home,
     file,
     workDir,
-    open(clock = systemClock) {
-      const target = openDuckdbTarget({ file, workDir, clock, pipelines });
+    open(clock = systemClock, settings = NO_SETTINGS) {
+      const target = openDuckdbTarget({ file, workDir, clock, pipelines, settings });
       targets.push(target);
       return target;
     },

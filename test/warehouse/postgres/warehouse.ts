@@ -6,6 +6,7 @@ import pg from 'pg';
 import { pipelines } from '../../../pipelines/index.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { openPostgresTarget } from '../../../src/warehouse/postgres/target.ts';
+import { NO_SETTINGS } from '../../../src/warehouse/settings.ts';
 import type { Target } from '../../../src/warehouse/target.ts';
 import { freshDatabase } from '../../support/postgres-database.ts';
 import { removeFolder, type Warehouse } from '../bench.ts';
@@ -22,8 +23,8 @@ export async function postgresWarehouse(): Promise<PostgresWarehouse> {
   const database = await freshDatabase();
   const workDir = await mkdtemp(path.join(tmpdir(), 'partner-etl-postgres-'));
   const targets: Target[] = [];
-  const open = (url: string, clock = systemClock) => {
-    const target = openPostgresTarget({ url, workDir, clock, pipelines });
+  const open = (url: string, clock = systemClock, settings = NO_SETTINGS) => {
+    const target = openPostgresTarget({ url, workDir, clock, pipelines, settings });
     targets.push(target);
     return target;
   };
@@ -43,7 +44,7 @@ export async function postgresWarehouse(): Promise<PostgresWarehouse> {
   return {
     engine: 'postgres',
     url: database.url,
-    open: (clock) => open(database.url, clock),
+    open: (clock, settings) => open(database.url, clock, settings),
     openAt: (url) => open(url),
     ask,
     async execute(sql) {

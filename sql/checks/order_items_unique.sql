@@ -1,0 +1,9 @@
+-- severity: block
+-- about: an order item is there once
+-- pipeline: orders
+-- mend: the item may have moved to another day: fetch both days again (partner-etl backfill orders --from D --to D --refetch)
+SELECT loaded.order_date AS slice_day, loaded.order_id, loaded.order_item_id, count(*) AS times
+FROM (SELECT DISTINCT order_date, order_id, order_item_id FROM warehouse.fact_order_item WHERE {on_days:order_date}) AS loaded
+JOIN warehouse.fact_order_item AS item ON item.order_id = loaded.order_id AND item.order_item_id = loaded.order_item_id
+GROUP BY loaded.order_date, loaded.order_id, loaded.order_item_id
+HAVING count(*) > 1

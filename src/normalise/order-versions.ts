@@ -1,0 +1,322 @@
+/**
+ * Items of some days as they are told now, and the versions that are known → the slices of versions that become other ones.
+ *
+ * A version is written when an item is new, differs from its newest version, or is gone. What is known of an item is its versions
+ * and nothing else, so taking the same in again changes nothing. The versions of an item lie on the days on which it was told
+ * to be; other days are looked at for items that are new on their day or gone from it, and only where ranges of keys meet.
+ */
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { DUCKDB_TYPE } from '../core/columns.ts';
+import type { Day } from '../core/days.ts';
+import { FETCH_COLUMN, OBSERVED_FROM, OBSERVED_ON, type Pipeline, storedColumns } from '../core/pipeline.ts';
+import type { SliceContent } from '../core/records.ts';
+import { contentColumnsSql, contentOf, digestOf, hashSumsOf, NO_HASHES, rowHashSql } from '../engine/content.ts';
+import { type Engine, quoteList, quoteName, quoteText } from '../engine/duckdb.ts';
+import { writeSlices } from './parquet.ts';
+import type { ChangedSlice } from './told-slices.ts';
+
+/** The pipeline of items, and that of their versions. */
+export interface ItemHistory {
+  readonly items: Pipeline;
+  readonly versions: Pipeline;
+}
+
+export interface KeyRange {
+  readonly min: string;
+  readonly max: string;
+}
+
+/** What the lake holds of the versions. */
+export interface KnownVersions {
+  /** Files of the slices of these days. */
+  readonly files: (days: readonly Day[]) => readonly string[];
+  /** Files of the slices of all other days that may have keys in the range. */
+  readonly elsewhere: (days: readonly Day[], range: KeyRange) => readonly string[];
+  readonly digest: (day: Day) => string | null;
+}
+
+export interface ToldItems {
+  /** Days of which all items are told. */
+  readonly days: readonly Day[];
+  /** Files of items, in the order of days. */
+  readonly files: readonly string[];
+  /** Files of what the lake holds of those days until now. */
+  readonly before: readonly string[];
+  /** When it was told, ISO 8601 UTC, and the day of that instant in the service's time zone. */
+  readonly at: string;
+  readonly on: Day;
+  /** Names the fetch of versions that say that an item is gone. */
+  readonly fetchId: string;
+  readonly outDir: string;
+}
+
+const NOW = 'item_now';
+const KNOWN = 'item_known';
+const STRANGER = 'item_stranger';
+const CHANGE = 'item_change';
+const ROWS = '"item versions"';
+
+/** Versions that are new, as whole slices. */
+export async function takeVersions(
+  engine: Engine,
+  history: ItemHistory,
+  known: KnownVersions,
+  told: ToldItems,
+): Promise<ChangedSlice[]> {
+  try {
+    if (await isFirstSight(engine, history, known, told)) {
+      await mkdir(told.outDir, { recursive: true });
+      const { items, versions } = history;
+      await makeRows(engine, versions, `SELECT ${asVersion(items, told)} FROM read_parquet(${quoteList(told.files)})`);
+      return await writeVersions(engine, versions, told.days, known, told.outDir, true);
+    }
+    await readNow(engine, history, told);
+    await readKnown(engine, history, known, told);
+    await findChanges(engine, history, told);
+    const found = await engine.rows(
+      `SELECT DISTINCT unnest([_day, _leaves])::VARCHAR AS day FROM ${CHANGE} WHERE _day IS NOT NULL`,
+    );
+    const days = found.flatMap(({ day }) => (day === null ? [] : [String(day) as Day])).sort();
+    if (days.length === 0) return [];
+    await mkdir(told.outDir, { recursive: true });
+    const isSorted = await gatherRows(engine, history, known.files(days), told);
+    return await writeVersions(engine, history.versions, days, known, told.outDir, isSorted);
+  } finally {
+    await drop(engine);
+  }
+}
+
+/** Whether nothing can be known of the items told, so that each is a version as it is: it halves the cost of a first load. */
+async function isFirstSight(
+  engine: Engine,
+  { items }: ItemHistory,
+  known: KnownVersions,
+  { days, files }: ToldItems,
+): Promise<boolean> {
+  if (files.length === 0 || known.files(days).length > 0) return false;
+  const first = quoteName(items.key?.[0] ?? '');
+  const { low, high } = await engine.row(
+    `SELECT min(${first}) AS low, max(${first}) AS high FROM read_parquet(${quoteList(files)})`,
+  );
+  return low !== null && known.elsewhere(days, { min: String(low), max: String(high) }).length === 0;
+}
+
+export interface Seed {
+  readonly file: string;
+  readonly at: string;
+  readonly on: Day;
+}
+
+/** The first versions of slices that are older than their history: what they hold was known from their own fetch on. */
+export async function seedVersions(
+  engine: Engine,
+  { items, versions }: ItemHistory,
+  known: KnownVersions,
+  seeds: ReadonlyMap<Day, Seed>,
+  outDir: string,
+): Promise<ChangedSlice[]> {
+  await mkdir(outDir, { recursive: true });
+  const parts = [...seeds.values()].map(
+    (seed) => `SELECT ${asVersion(items, seed)} FROM read_parquet(${quoteList([seed.file])})`,
+  );
+  try {
+    await makeRows(engine, versions, parts.join(' UNION ALL BY NAME '));
+    return await writeVersions(engine, versions, [...seeds.keys()], known, outDir, true);
+  } finally {
+    await drop(engine);
+  }
+}
+
+/** Select items that make an item's row a version that was first seen at an instant. */
+function asVersion(items: Pipeline, { at, on }: Pick<Seed, 'at' | 'on'>): string {
+  const columns = storedColumns(items).map(({ column }) => quoteName(column));
+  return `${columns.join(', ')}, DATE ${quoteText(on)} AS ${OBSERVED_ON}, ${instant(at)} AS ${OBSERVED_FROM}, true AS is_present`;
+}
+
+function instant(at: string): string {
+  return `TIMESTAMPTZ ${quoteText(at)}`;
+}
+
+function keyOf({ items }: ItemHistory, alias = ''): string {
+  return (items.key ?? []).map((column) => `${alias}${quoteName(column)}`).join(', ');
+}
+
+function sameKey({ items }: ItemHistory, one: string, other: string): string {
+  return (items.key ?? []).map((column) => `${one}.${quoteName(column)} = ${other}.${quoteName(column)}`).join(' AND ');
+}
+
+/** Table `item_now`: the items told, each with its day and the hash of what it says. */
+async function readNow(engine: Engine, history: ItemHistory, { files }: ToldItems): Promise<void> {
+  const { items } = history;
+  const names = (items.key ?? []).map((column) => `NULL::VARCHAR AS ${quoteName(column)}`).join(', ');
+  const select = files.length
+    ? `SELECT ${keyOf(history)}, ${quoteName(items.day)} AS _day, ${rowHashSql(items)} AS _hash FROM read_parquet(${quoteList(files)})`
+    : `SELECT ${names}, NULL::DATE AS _day, NULL::UHUGEINT AS _hash WHERE false`;
+  await engine.run(`CREATE OR REPLACE TEMP TABLE ${NOW} AS ${select}`);
+}
+
+/**
+ * Table `item_known`: the newest version of each item on the days told, and for items that are new there or gone the newest one
+ * on other days beside it.
+ */
+async function readKnown(
+  engine: Engine,
+  history: ItemHistory,
+  known: KnownVersions,
+  { days, before }: ToldItems,
+): Promise<void> {
+  const key = keyOf(history);
+  const names = (history.items.key ?? []).map((column) => `${quoteName(column)} VARCHAR`).join(', ');
+  await engine.run(
+    `CREATE OR REPLACE TEMP TABLE ${KNOWN} (${names}, _from TIMESTAMPTZ, _on DATE, _day DATE, _present BOOLEAN, _hash UHUGEINT)`,
+  );
+  const files = known.files(days);
+  if (files.length > 0) await engine.run(newest(history, `SELECT * FROM read_parquet(${quoteList(files)})`));
+  // An item that comes back to a day has a version there, and a newer one where it was in between.
+  const fresh = before.length ? `ANTI JOIN read_parquet(${quoteList(before)}) USING (${key})` : '';
+  await engine.run(
+    `CREATE OR REPLACE TEMP TABLE ${STRANGER} AS
+     SELECT ${key} FROM ${NOW} ${fresh}
+     UNION ALL SELECT ${key} FROM ${NOW} ANTI JOIN ${KNOWN} USING (${key})
+     UNION ALL SELECT ${key} FROM ${KNOWN} ANTI JOIN ${NOW} USING (${key}) WHERE _present`,
+  );
+  const first = quoteName(history.items.key?.[0] ?? '');
+  const { low, high } = await engine.row(`SELECT min(${first}) AS low, max(${first}) AS high FROM ${STRANGER}`);
+  const others = low === null ? [] : known.elsewhere(days, { min: String(low), max: String(high) });
+  if (others.length === 0) return;
+  const among = `SEMI JOIN ${STRANGER} USING (${key})`;
+  // Keys first, and the rest only of the files that have them: most have none.
+  const found = await engine.rows(
+    `SELECT DISTINCT filename FROM read_parquet(${quoteList(others)}, filename = true) ${among}`,
+  );
+  const having = found.map(({ filename }) => String(filename));
+  if (having.length > 0) await engine.run(newest(history, `SELECT * FROM read_parquet(${quoteList(having)}) ${among}`));
+}
+
+/** Adds the newest version of each item among `rows` to table `item_known`. */
+function newest(history: ItemHistory, rows: string): string {
+  const last = (what: string) => `arg_max(${what}, ${OBSERVED_FROM})`;
+  return `INSERT INTO ${KNOWN} SELECT ${keyOf(history)}, max(${OBSERVED_FROM}), ${last(OBSERVED_ON)}, ${last(quoteName(history.items.day))},
+      ${last('is_present')}, ${last('_hash')}
+    FROM (SELECT *, ${rowHashSql(history.items)} AS _hash FROM (${rows})) GROUP BY ${keyOf(history)}`;
+}
+
+/**
+ * Table `item_change`: items that get a version. `_leaves` and `_drops` are set where the newest version goes for it: one of the same
+ * instant, which told the same answer in another way; and one that said "gone" on the same day of sight, when the item is on
+ * another day now, since the answers of one night come one after the other.
+ *
+ * What was told before the newest version of an item says nothing new of it.
+ */
+async function findChanges(engine: Engine, history: ItemHistory, { days, at, on }: ToldItems): Promise<void> {
+  const list = days.map((day) => `DATE ${quoteText(day)}`).join(', ');
+  const last = (what: string) => `arg_max(${what}, _from) AS ${what}`;
+  const goes = `k._from = ${instant(at)} OR (NOT k._present AND k._on = DATE ${quoteText(on)} AND k._day <> n._day)`;
+  await engine.run(
+    `CREATE OR REPLACE TEMP TABLE ${CHANGE} AS
+     WITH latest AS (
+       SELECT ${keyOf(history)}, max(_from) AS _from, ${['_on', '_day', '_present', '_hash'].map(last).join(', ')}
+       FROM ${KNOWN} GROUP BY ${keyOf(history)})
+     SELECT ${keyOf(history, 'n.')}, true AS _present, n._day,
+       CASE WHEN ${goes} THEN k._day END AS _leaves, CASE WHEN ${goes} THEN k._from END AS _drops
+     FROM ${NOW} AS n LEFT JOIN latest AS k ON ${sameKey(history, 'n', 'k')}
+     WHERE k._from IS NULL OR (k._from <= ${instant(at)} AND (NOT k._present OR k._hash <> n._hash))
+     UNION ALL
+     SELECT ${keyOf(history, 'k.')}, false, k._day, NULL, CASE WHEN k._from = ${instant(at)} THEN k._from END
+     FROM latest AS k ANTI JOIN ${NOW} AS n ON ${sameKey(history, 'n', 'k')}
+     WHERE k._present AND k._day IN (${list}) AND k._from <= ${instant(at)}`,
+  );
+}
+
+/** Makes the rows of the slices that change: what they held, and what is new. Returns whether they stand in the files' order. */
+async function gatherRows(
+  engine: Engine,
+  history: ItemHistory,
+  keptFiles: readonly string[],
+  told: ToldItems,
+): Promise<boolean> {
+  const { items, versions } = history;
+  const { same, gone, lines } = await engine.row(
+    `SELECT count(*) FILTER (_present) AS same, count(*) FILTER (NOT _present) AS gone, (SELECT count(*) FROM ${NOW}) AS lines FROM ${CHANGE}`,
+  );
+  const told_ = `SELECT ${asVersion(items, told)} FROM read_parquet(${quoteList(told.files)})`;
+  if (keptFiles.length === 0 && gone === 0n && same === lines) {
+    // The first load of these days: the files as they are, in their order, and nothing in between.
+    await makeRows(engine, versions, told_);
+    return true;
+  }
+  const parts: string[] = [];
+  if (keptFiles.length > 0)
+    parts.push(
+      `SELECT v.* FROM read_parquet(${quoteList(keptFiles)}) AS v ANTI JOIN ${CHANGE} AS c
+         ON ${sameKey(history, 'v', 'c')} AND v.${OBSERVED_FROM} = c._drops`,
+    );
+  const changed = `(SELECT ${keyOf(history)} FROM ${CHANGE} WHERE _present)`;
+  if (told.files.length > 0) parts.push(`${told_} SEMI JOIN ${changed} USING (${keyOf(history)})`);
+  parts.push(
+    `SELECT ${keyOf(history)}, _day AS ${quoteName(items.day)}, DATE ${quoteText(told.on)} AS ${OBSERVED_ON},
+       ${instant(told.at)} AS ${OBSERVED_FROM}, false AS is_present, ${quoteText(told.fetchId)} AS ${FETCH_COLUMN}
+     FROM ${CHANGE} WHERE NOT _present`,
+  );
+  const columns = storedColumns(versions).map(({ column }) => quoteName(column));
+  const file = path.join(told.outDir, 'item-versions.parquet');
+  await engine.run(
+    `COPY (SELECT ${columns.join(', ')} FROM (${parts.join(' UNION ALL BY NAME ')}))
+     TO ${quoteText(file)} (FORMAT parquet, COMPRESSION lz4, ROW_GROUP_SIZE 40000)`,
+  );
+  await makeRows(engine, versions, `SELECT * FROM read_parquet(${quoteList([file])})`);
+  return false;
+}
+
+/** The view that slices are measured and written from; files of another version of the declaration may have other types. */
+async function makeRows(engine: Engine, versions: Pipeline, rows: string): Promise<void> {
+  const typed = storedColumns(versions).map(
+    ({ column, kind }) => `TRY_CAST(${quoteName(column)} AS ${DUCKDB_TYPE[kind]}) AS ${quoteName(column)}`,
+  );
+  await engine.run(
+    `CREATE OR REPLACE VIEW ${ROWS} AS SELECT *, ${rowHashSql(versions)} AS _hash, NULL AS _reject, false AS _duplicate, 0 AS _item
+     FROM (SELECT ${typed.join(', ')} FROM (${rows}))`,
+  );
+}
+
+async function writeVersions(
+  engine: Engine,
+  versions: Pipeline,
+  days: readonly Day[],
+  known: KnownVersions,
+  outDir: string,
+  isSorted: boolean,
+): Promise<ChangedSlice[]> {
+  const day = quoteName(versions.day);
+  const rows = await engine.rows(
+    `SELECT ${day}::VARCHAR AS _slice, max(${FETCH_COLUMN}) AS _fetch, strftime(max(${OBSERVED_FROM}), '%Y-%m-%dT%H:%M:%S.%gZ') AS _at,
+       ${contentColumnsSql(versions)} FROM ${ROWS} GROUP BY ${day} ORDER BY ${day}`,
+  );
+  const contents = rows
+    .map(
+      (row): SliceContent => ({
+        ...contentOf(row),
+        day: String(row._slice) as Day,
+        digest: digestOf(versions, hashSumsOf(row, '_rows'), NO_HASHES),
+        rejects: 0,
+        duplicates: 0,
+        version: versions.version,
+        fetch_id: String(row._fetch),
+        fetched_at: String(row._at),
+      }),
+    )
+    .filter((content) => days.includes(content.day) && known.digest(content.day) !== content.digest);
+  const files = await writeSlices(engine, { pipeline: versions, outDir, fetchId: null }, ROWS, contents, isSorted);
+  return contents.map((content) => ({
+    pipeline: versions,
+    content,
+    file: files.get(content.day) ?? null,
+    rejectsFile: null,
+  }));
+}
+
+async function drop(engine: Engine): Promise<void> {
+  await engine.run(`DROP VIEW IF EXISTS ${ROWS}`);
+  for (const table of [NOW, KNOWN, STRANGER, CHANGE]) await engine.run(`DROP TABLE IF EXISTS ${table}`);
+}

@@ -1,0 +1,166 @@
+/**
+ * Slices that a blocking check keeps out of a target, and those that a person has released.
+ *
+ * The lake holds such a slice like any other, and the target lacks it, so every publication tries it again: it gets in as
+ * soon as its content, or the check, is another one, or when it was released. What is kept here is only for telling it between
+ * publications (`state/check-holds-<target>.json`) and for remembering the digests that were released
+ * (`state/released-checks/<pipeline>.json`); lost, a slice is told, or held, again.
+ */
+import path from 'node:path';
+import { z } from 'zod';
+import { isoTime } from '../core/clock.ts';
+import type { Day } from '../core/days.ts';
+import { type Pipeline, partsOf } from '../core/pipeline.ts';
+import { writeJson } from '../disk/atomic.ts';
+import { type BlockedByChecks, type BrokenCheck, brokenText, type Check, readChecks } from '../warehouse/checks.ts';
+import type { HoldRecord, LoadSlice, Target } from '../warehouse/target.ts';
+import type { RunContext } from './context.ts';
+import { readState } from './state-file.ts';
+
+/** A hold; where slices come with another pipeline's answers, that one's, since it is the one that people name. */
+export interface CheckHold extends HoldRecord {
+  /** The check that keeps it back; of several the first. */
+  readonly check: string;
+  readonly mend: string;
+}
+
+const HOLDS = z.array(
+  z.object({
+    pipeline: z.string(),
+    slice_day: z.string().transform((day) => day as Day),
+    reason: z.string(),
+    detail: z.string(),
+    digest: z.string(),
+    rows: z.number(),
+    rows_before: z.number(),
+    fetch_id: z.string(),
+    held_at: z.string(),
+    check: z.string(),
+    mend: z.string(),
+  }),
+);
+const RELEASED = z.record(z.string(), z.string());
+
+const holdsFile = (context: RunContext, target: string) => path.join(context.paths.state, `check-holds-${target}.json`);
+const releasedFile = (context: RunContext, pipeline: string) =>
+  path.join(context.paths.state, 'released-checks', `${pipeline}.json`);
+
+/** The checks that a target's slices must stand. Errors: `usage/check`. */
+export function checksFor(context: RunContext, target: Target): Promise<Check[]> {
+  const names = context.pipelines.map(({ name }) => name);
+  return readChecks(target.name, path.join(context.paths.root, 'checks'), names);
+}
+
+export async function holdsIn(context: RunContext, target: string): Promise<CheckHold[]> {
+  return (await readState(holdsFile(context, target), HOLDS)) ?? [];
+}
+
+/** Those of all targets, once for each slice. */
+export async function allCheckHolds(context: RunContext): Promise<CheckHold[]> {
+  const found = await Promise.all(context.targets.map(({ name }) => holdsIn(context, name)));
+  return withoutTwice(found.flat());
+}
+
+export async function keepHolds(
+  context: RunContext,
+  target: string,
+  before: readonly CheckHold[],
+  holds: readonly CheckHold[],
+): Promise<void> {
+  if (!sameHolds(before, holds)) await writeJson(holdsFile(context, target), holds);
+}
+
+/** Whether they keep back the same contents for the same reasons. */
+export function sameHolds(some: readonly CheckHold[], others: readonly CheckHold[]): boolean {
+  const text = (holds: readonly CheckHold[]) =>
+    JSON.stringify(holds.map((h) => [h.pipeline, h.slice_day, h.digest, h.detail]).sort());
+  return text(some) === text(others);
+}
+
+/** Digests of slices that were released, of all pipelines. */
+export async function releasedDigests(context: RunContext): Promise<ReadonlySet<string>> {
+  const found = await Promise.all(
+    context.pipelines.map(({ name }) => readState(releasedFile(context, name), RELEASED)),
+  );
+  return new Set(found.flatMap((released) => Object.keys(released ?? {})));
+}
+
+/** Remembers that what checks hold of this slice is to be published. Returns whether they hold anything. */
+export async function releaseFromChecks(context: RunContext, pipeline: Pipeline, day: Day): Promise<boolean> {
+  const found = await Promise.all(context.targets.map(({ name }) => holdsIn(context, name)));
+  const held = found.flat().filter((hold) => hold.pipeline === pipeline.name && hold.slice_day === day);
+  if (held.length === 0) return false;
+  const file = releasedFile(context, pipeline.name);
+  const released = { ...(await readState(file, RELEASED)) };
+  const slices = [pipeline, ...partsOf(context.pipelines, pipeline)];
+  for (const { name } of slices) {
+    const content = (await context.lake.slices(name)).get(day)?.content;
+    if (content) released[content.digest] = isoTime(context.clock.now());
+  }
+  await writeJson(file, released);
+  return true;
+}
+
+/** The slices without those that are blocked, and what is held of them; a whole and its parts stay together. */
+export async function leaveOut(
+  context: RunContext,
+  target: Target,
+  slices: readonly LoadSlice[],
+  { broken }: BlockedByChecks,
+  standing: readonly CheckHold[],
+): Promise<{ readonly rest: LoadSlice[]; readonly held: CheckHold[] }> {
+  const wholes = new Map(context.pipelines.map((pipeline) => [pipeline.name, wholeName(pipeline)]));
+  const nameOf = (pipeline: string, day: Day | null) => `${wholes.get(pipeline) ?? pipeline} ${day}`;
+  const blocked = new Map<string, BrokenCheck[]>();
+  for (const b of broken) {
+    const name = nameOf(b.pipeline, b.day);
+    blocked.set(name, [...(blocked.get(name) ?? []), b]);
+  }
+  const rest: LoadSlice[] = [];
+  const held: CheckHold[] = [];
+  for (const slice of slices) {
+    const found = blocked.get(nameOf(slice.pipeline.name, slice.content.day));
+    if (!found) rest.push(slice);
+    else if (found[0]?.pipeline === slice.pipeline.name)
+      held.push(await holdOf(context, target, slice, found, standing));
+  }
+  return { rest, held };
+}
+
+async function holdOf(
+  context: RunContext,
+  target: Target,
+  { pipeline, content }: LoadSlice,
+  broken: readonly BrokenCheck[],
+  standing: readonly CheckHold[],
+): Promise<CheckHold> {
+  const before = standing.find((hold) => hold.digest === content.digest && hold.slice_day === content.day);
+  const published = (await target.sums(pipeline, [content.day])).get(content.day);
+  return {
+    pipeline: wholeName(pipeline),
+    slice_day: content.day,
+    reason: 'check',
+    detail: broken.map(brokenText).join('; '),
+    digest: content.digest,
+    rows: content.rows,
+    rows_before: published?.rows ?? 0,
+    fetch_id: content.fetch_id,
+    held_at: before?.held_at ?? isoTime(context.clock.now()),
+    check: broken[0]?.check ?? '',
+    mend: broken[0]?.mend ?? '',
+  };
+}
+
+function wholeName({ name, source }: Pipeline): string {
+  return source.kind === 'part' ? source.of : name;
+}
+
+/** The first of those that name the same slice: `etl.hold` has a row a slice. */
+export function withoutTwice<T extends HoldRecord>(holds: readonly T[]): T[] {
+  const named = new Map<string, T>();
+  for (const hold of holds) {
+    const name = `${hold.pipeline} ${hold.slice_day}`;
+    if (!named.has(name)) named.set(name, hold);
+  }
+  return [...named.values()];
+}

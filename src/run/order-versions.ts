@@ -1,0 +1,134 @@
+/**
+ * The history of order items in the lake: which versions a commit of their slices brings with it, and the first versions of slices
+ * that were loaded before there was a history.
+ */
+import path from 'node:path';
+import { type Day, dayAt } from '../core/days.ts';
+import { type Pipeline, partsOf } from '../core/pipeline.ts';
+import { type Engine, quoteList } from '../engine/duckdb.ts';
+import type { Lake, SliceChange } from '../lake/lake.ts';
+import { type KnownVersions, type Seed, seedVersions, takeVersions } from '../normalise/order-versions.ts';
+import type { ChangedSlice } from '../normalise/told-slices.ts';
+import type { RunContext } from './context.ts';
+import { meets } from './moved.ts';
+
+/** A slice as it comes into the lake. */
+export interface ToldSlice {
+  readonly day: Day;
+  readonly digest: string;
+  /** Absolute path of its rows, null for none. */
+  readonly file: string | null;
+}
+
+/** The slices whose rows the changes replace. */
+export function toldSlices(changes: readonly SliceChange[]): ToldSlice[] {
+  return changes.flatMap((c) =>
+    c.kind === 'replace' || c.kind === 'amend'
+      ? [{ day: c.content.day, digest: c.content.digest, file: c.files.file }]
+      : [],
+  );
+}
+
+export interface Telling {
+  readonly slices: readonly ToldSlice[];
+  /** When the answer came, ISO 8601 UTC. */
+  readonly at: string;
+  readonly fetchId: string;
+  readonly outDir: string;
+}
+
+/** The pipeline of the versions of a report's rows; null where it has none. */
+export function historyOf({ pipelines }: Pick<RunContext, 'pipelines'>, pipeline: Pipeline): Pipeline | null {
+  if (pipeline.versions !== null || pipeline.key === null) return null;
+  return partsOf(pipelines, pipeline).find(({ versions }) => versions?.within === null) ?? null;
+}
+
+/** What the slices told change in the history: changes for the commit that changes the slices. */
+export async function versionChanges(
+  context: RunContext,
+  engine: Engine,
+  items: Pipeline,
+  telling: Telling,
+): Promise<SliceChange[]> {
+  const versions = historyOf(context, items);
+  if (!versions || telling.slices.length === 0) return [];
+  const slices = [...telling.slices].sort((a, b) => (a.day < b.day ? -1 : 1));
+  const known = await knownVersions(context.lake, versions);
+  const changed = await takeVersions(engine, { items, versions }, known, {
+    days: slices.map(({ day }) => day),
+    files: slices.flatMap(({ file }) => file ?? []),
+    before: await filesBefore(context.lake, items, slices),
+    at: telling.at,
+    on: dayAt(Date.parse(telling.at), context.timeZone),
+    fetchId: telling.fetchId,
+    outDir: telling.outDir,
+  });
+  return changed.map(replacing);
+}
+
+/** A slice that is told as it was may be told because its file is damaged: the new one is as good. */
+async function filesBefore(lake: Lake, items: Pipeline, told: readonly ToldSlice[]): Promise<string[]> {
+  const slices = await lake.slices(items.name);
+  return told.flatMap(({ day, digest, file }) => {
+    const entry = slices.get(day);
+    if (!entry) return [];
+    return (entry.content.digest === digest ? file : lake.rowsFile(items.name, entry)) ?? [];
+  });
+}
+
+async function knownVersions(lake: Lake, versions: Pipeline): Promise<KnownVersions> {
+  const slices = await lake.slices(versions.name);
+  const fileOf = (day: Day) => {
+    const entry = slices.get(day);
+    return (entry && lake.rowsFile(versions.name, entry)) ?? [];
+  };
+  return {
+    files: (days) => days.flatMap(fileOf),
+    elsewhere: (days, range) => {
+      const near = new Set(days);
+      return [...slices].flatMap(([day, { content }]) => (!near.has(day) && meets(content, range) ? fileOf(day) : []));
+    },
+    digest: (day) => slices.get(day)?.content.digest ?? null,
+  };
+}
+
+function replacing({ pipeline, content, file, rejectsFile }: ChangedSlice): SliceChange {
+  return { kind: 'replace', pipeline: pipeline.name, content, files: { file, rejectsFile } };
+}
+
+/** Slices whose first versions are written in one commit. */
+const SEEDED_AT_ONCE = 31;
+
+/**
+ * Writes the first versions of every slice that has rows and no history, each as known from its own fetch on. Once there is one
+ * for all, it costs a look at two manifests. Slices whose file cannot be read are left; they begin when they are mended.
+ */
+export async function seedHistory(context: RunContext, engine: Engine, items: Pipeline, outDir: string): Promise<void> {
+  const versions = historyOf(context, items);
+  if (!versions) return;
+  const { lake } = context;
+  const have = await lake.slices(versions.name);
+  const lacking = [...(await lake.slices(items.name))].filter(
+    ([day, { content }]) => content.rows > 0 && !have.has(day),
+  );
+  for (let i = 0; i < lacking.length; i += SEEDED_AT_ONCE) {
+    const seeds = new Map<Day, Seed>();
+    for (const [day, entry] of lacking.slice(i, i + SEEDED_AT_ONCE)) {
+      const file = lake.rowsFile(items.name, entry);
+      const at = entry.content.fetched_at;
+      if (file && (await isReadable(engine, file)))
+        seeds.set(day, { file, at, on: dayAt(Date.parse(at), context.timeZone) });
+    }
+    if (seeds.size === 0) continue;
+    const known = await knownVersions(lake, versions);
+    const seeded = await seedVersions(engine, { items, versions }, known, seeds, path.join(outDir, `seed-${i}`));
+    await lake.commit(seeded.map(replacing));
+  }
+}
+
+async function isReadable(engine: Engine, file: string): Promise<boolean> {
+  return engine.rows(`SELECT count(*) FROM read_parquet(${quoteList([file])})`).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,146 @@
+/**
+ * Checks: `sql/checks/<name>.sql`, and files of the same kind in the folder `checks/` under the home directory, where one that has
+ * the name of one of ours takes its place. A check is one SELECT of the rows that break it; `slice_day` is the day of their slice,
+ * the other columns are evidence. Where the engines need different SQL it is `<name>.duckdb.sql` and `<name>.postgres.sql`.
+ *
+ * In front of it stand comment lines that say how it is meant:
+ *   -- severity: block    (the slices concerned are kept back) or warn (they are published, and it is told)
+ *   -- about: what holds where nothing is broken, in one sentence
+ *   -- pipeline: whose slices it is about
+ *   -- mend: what a person does
+ * `{on_days:column}` in it becomes a condition on the days that are looked at, so that it costs those days and not the history.
+ */
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Day } from '../core/days.ts';
+import { EtlError } from '../core/errors.ts';
+import { packageRoot } from './migrations.ts';
+import { onDays } from './slice-sql.ts';
+import type { TargetName } from './target.ts';
+
+export interface Check {
+  readonly name: string;
+  readonly severity: 'block' | 'warn';
+  readonly about: string;
+  /** Name of the pipeline whose slices it is about. */
+  readonly pipeline: string;
+  readonly mend: string;
+  /** Absolute path. */
+  readonly file: string;
+  /** The SELECT, with its `{on_days:…}`. */
+  readonly sql: string;
+}
+
+/** What a check found on one day. */
+export interface BrokenCheck {
+  readonly check: string;
+  readonly severity: Check['severity'];
+  readonly pipeline: string;
+  readonly about: string;
+  readonly mend: string;
+  /** null for rows that name none. */
+  readonly day: Day | null;
+  /** How many rows break it. */
+  readonly rows: number;
+  /** One of them, as JSON; cut at EXAMPLE_CHARS. */
+  readonly example: string;
+}
+
+const FILE = /^([a-z][a-z0-9_]*)(?:\.(duckdb|postgres))?\.sql$/;
+const HEADER = /^--\s*(severity|about|pipeline|mend):\s*(\S.*?)\s*$/;
+const ON_DAYS = /\{on_days:([a-z_][a-z0-9_]*)\}/g;
+
+/**
+ * The checks for an engine, by name. `own` is the folder with the user's; it need not be there.
+ * Errors: `usage/check` for a file that is no check, with file and reason. Whether its SQL is right, only the engine can tell.
+ */
+export async function readChecks(engine: TargetName, own: string, pipelines: readonly string[]): Promise<Check[]> {
+  const shipped = path.join(await packageRoot(), 'sql', 'checks');
+  const checks = new Map<string, Check>();
+  for (const folder of [shipped, own])
+    for (const check of await checksIn(folder, engine, pipelines)) checks.set(check.name, check);
+  return [...checks.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** The file for this engine alone comes behind the one for both, and so takes its place. */
+async function checksIn(folder: string, engine: TargetName, pipelines: readonly string[]): Promise<Check[]> {
+  const names = (await filesIn(folder)).filter((name) => name.endsWith('.sql')).sort();
+  const checks: Check[] = [];
+  for (const forOne of [false, true])
+    for (const name of names) {
+      const file = path.join(folder, name);
+      const [, check, only] = FILE.exec(name) ?? [];
+      if (check === undefined)
+        throw noCheck(file, 'its name is not of small letters, digits and _, with .sql, .duckdb.sql or .postgres.sql');
+      if (forOne === (only !== undefined) && (only ?? engine) === engine)
+        checks.push(parseCheck(check, file, await readFile(file, 'utf8'), pipelines));
+    }
+  return checks;
+}
+
+async function filesIn(folder: string): Promise<string[]> {
+  return readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  });
+}
+
+/** Errors: `usage/check` where the header lacks something or says what cannot be. */
+export function parseCheck(name: string, file: string, text: string, pipelines: readonly string[]): Check {
+  const header = new Map<string, string>();
+  const lines = text.split(/\r?\n/);
+  const end = lines.findIndex((line) => !/^\s*(--.*)?$/.test(line));
+  for (const line of lines.slice(0, end === -1 ? lines.length : end)) {
+    const [, key, value] = HEADER.exec(line) ?? [];
+    if (key !== undefined && value !== undefined) header.set(key, value);
+  }
+  const said = (key: string): string => {
+    const value = header.get(key);
+    if (value === undefined) throw noCheck(file, `it has no line "-- ${key}: …" in front of the SELECT`);
+    return value;
+  };
+  const severity = said('severity');
+  if (severity !== 'block' && severity !== 'warn')
+    throw noCheck(file, `its severity is "${severity}" and not block or warn`);
+  const pipeline = said('pipeline');
+  if (!pipelines.includes(pipeline)) throw noCheck(file, `there is no pipeline "${pipeline}"`);
+  const sql = end === -1 ? '' : lines.slice(end).join('\n').trim().replace(/;$/, '');
+  if (sql === '') throw noCheck(file, 'there is no SELECT in it');
+  return { name, severity, about: said('about'), pipeline, mend: said('mend'), file, sql };
+}
+
+/** A file that is no check; `reason` is a sentence without its end. */
+export function noCheck(file: string, reason: string, cause?: unknown): EtlError {
+  return new EtlError('usage', 'check', `${file} is no check: ${reason}`, {
+    cause,
+    concern: { file },
+    hint: 'mend the file or take it out of the folder; README.md, "Checks", says what a check is',
+  });
+}
+
+/** The SELECT for these days; null: for all. */
+export function sqlOn({ sql }: Check, days: readonly Day[] | null): string {
+  return sql.replace(ON_DAYS, (_, column: string) => (days === null ? 'true' : `(${onDays(column, days)})`));
+}
+
+/** What was found, in one sentence without its end. */
+export function brokenText({ check, about, rows, example }: BrokenCheck): string {
+  return `check ${check} (${about}): ${rows.toLocaleString('en-US')} ${rows === 1 ? 'row breaks' : 'rows break'} it, such as ${example}`;
+}
+
+/** Checks that block a publication; what was found of each is in `broken`, each with a day. Nothing was published. */
+export class BlockedByChecks extends EtlError {
+  readonly broken: readonly BrokenCheck[];
+
+  constructor(broken: readonly BrokenCheck[], concern: EtlError['concern'] = {}) {
+    super('failed', 'check', broken.map(brokenText).join('; '), {
+      concern,
+      hint: broken[0]?.mend ?? '',
+    });
+    this.broken = broken;
+  }
+
+  override about(concern: EtlError['concern']): BlockedByChecks {
+    return new BlockedByChecks(this.broken, { ...concern, ...this.concern });
+  }
+}

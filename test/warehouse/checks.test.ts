@@ -1,0 +1,95 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { pipelines } from '../../pipelines/index.ts';
+import type { Day } from '../../src/core/days.ts';
+import { readChecks, sqlOn } from '../../src/warehouse/checks.ts';
+import type { TargetName } from '../../src/warehouse/target.ts';
+
+const NAMES = pipelines.map(({ name }) => name);
+const HEADER = { severity: 'block', about: 'a is a', pipeline: 'orders', mend: 'look' };
+const text = (header: Readonly<Record<string, string>>, sql = 'SELECT 1') =>
+  [...Object.entries(header).map(([key, value]) => `-- ${key}: ${value}`), sql].join('\n');
+
+let own: string;
+beforeEach(async () => {
+  own = await mkdtemp(path.join(tmpdir(), 'partner-etl-checks-'));
+});
+afterEach(() => rm(own, { recursive: true }));
+
+const write = (name: string, content: string) => writeFile(path.join(own, name), content);
+const read = (engine: TargetName = 'duckdb') => readChecks(engine, own, NAMES);
+const named = async (name: string, engine?: TargetName) => (await read(engine)).filter((check) => check.name === name);
+
+describe('checks are read', () => {
+  test('those that ship, for both engines alike, without a folder of the user', async () => {
+    const [duckdb, postgres] = [
+      await readChecks('duckdb', '/nowhere', NAMES),
+      await readChecks('postgres', '/nowhere', NAMES),
+    ];
+    expect(duckdb.length).toBeGreaterThan(10);
+    expect(duckdb.map(({ name, severity }) => [name, severity])).toEqual(
+      postgres.map(({ name, severity }) => [name, severity]),
+    );
+  });
+
+  test('with header, SELECT and file; comments and a semicolon at the end do not matter', async () => {
+    await write('mine.sql', `\n-- why it is\n${text(HEADER, '\n-- more\nSELECT 1 -- one\n;\n')}`);
+    expect(await named('mine')).toEqual([
+      { ...HEADER, name: 'mine', file: path.join(own, 'mine.sql'), sql: 'SELECT 1 -- one\n' },
+    ]);
+  });
+
+  test('one of the user takes the place of ours with the same name', async () => {
+    await write('order_items_vat.sql', text({ ...HEADER, mend: 'mine' }));
+    expect(await named('order_items_vat')).toMatchObject([{ mend: 'mine' }]);
+  });
+
+  test('one for an engine takes the place of that for both, and is not there for the other', async () => {
+    await write('a.sql', text(HEADER, 'SELECT 1'));
+    await write('a.duckdb.sql', text(HEADER, 'SELECT 2'));
+    await write('b.postgres.sql', text(HEADER, 'SELECT 3'));
+    expect(await named('a', 'duckdb')).toMatchObject([{ sql: 'SELECT 2' }]);
+    expect(await named('a', 'postgres')).toMatchObject([{ sql: 'SELECT 1' }]);
+    expect(await named('b', 'duckdb')).toEqual([]);
+    expect(await named('b', 'postgres')).toMatchObject([{ sql: 'SELECT 3' }]);
+  });
+
+  test('other files of the folder are no matter', async () => {
+    await write('README.md', 'hello');
+    await write('old.sql.bak', 'hello');
+    expect(await read()).toHaveLength((await readChecks('duckdb', '/nowhere', NAMES)).length);
+  });
+});
+
+describe('a file that is no check is refused with its name and the reason', () => {
+  const { severity: _, ...unsaid } = HEADER;
+  const refused: [string, string, string, string][] = [
+    ['no header', 'mine.sql', 'SELECT 1', 'no line "-- severity: …"'],
+    ['no severity', 'mine.sql', text(unsaid), 'no line "-- severity: …"'],
+    ['another severity', 'mine.sql', text({ ...HEADER, severity: 'fatal' }), '"fatal" and not block or warn'],
+    ['a mend that is empty', 'mine.sql', text({ ...HEADER, mend: '' }), 'no line "-- mend: …"'],
+    ['a pipeline that there is not', 'mine.sql', text({ ...HEADER, pipeline: 'order' }), 'no pipeline "order"'],
+    ['a header behind the SELECT', 'mine.sql', `SELECT 1\n${text(HEADER, '')}`, 'no line "-- severity: …"'],
+    ['no SELECT', 'mine.sql', text(HEADER, ''), 'no SELECT'],
+    ['nothing in it', 'mine.sql', '', 'no line "-- severity: …"'],
+    ['a name with other letters', 'My-Check.sql', text(HEADER), 'its name'],
+    ['an engine that there is not', 'mine.mysql.sql', text(HEADER), 'its name'],
+  ];
+  test.each(refused)('%s', async (_, name, content, reason) => {
+    await write(name, content);
+    const file = path.join(own, name);
+    await expect(read()).rejects.toMatchObject({ kind: 'usage', code: 'check', concern: { file } });
+    await expect(read()).rejects.toThrow(reason);
+  });
+});
+
+test('the days that are looked at stand where the check asks for them, and all days are true', async () => {
+  await write('mine.sql', text(HEADER, 'SELECT a FROM t WHERE {on_days:order_date} AND {on_days:b}'));
+  const [check] = await named('mine');
+  const one = `BETWEEN DATE '2026-03-01' AND DATE '2026-03-01'`;
+  expect(sqlOn(check!, ['2026-03-01' as Day])).toBe(`SELECT a FROM t WHERE ("order_date" ${one}) AND ("b" ${one})`);
+  expect(sqlOn(check!, [])).toBe('SELECT a FROM t WHERE (false) AND (false)');
+  expect(sqlOn(check!, null)).toBe('SELECT a FROM t WHERE true AND true');
+});
