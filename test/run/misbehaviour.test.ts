@@ -191,7 +191,7 @@ describe('a world that changes', () => {
       world.passDays(1);
     }
     await expectSound();
-  });
+  }, 120_000);
 
   it('a restated item is restated, and only its day is written', async () => {
     await world.night();
