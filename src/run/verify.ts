@@ -9,7 +9,7 @@ import { differingSums } from '../engine/control-sums.ts';
 import { Engine, quoteList, quoteName } from '../engine/duckdb.ts';
 import type { SliceEntry } from '../lake/entries.ts';
 import { brokenText } from '../warehouse/checks.ts';
-import { receiptsOf, type Target } from '../warehouse/target.ts';
+import { type Receipts, receiptsOf, type Target } from '../warehouse/target.ts';
 import { checksFor, releasedDigests } from './check-holds.ts';
 import type { RunContext } from './context.ts';
 import { sliceProblem } from './slice-problem.ts';
@@ -35,6 +35,7 @@ export async function verify(context: RunContext): Promise<Verification> {
   const differences: Difference[] = [];
   const warnings: Difference[] = [];
   const totals = { answers: 0, slices: 0, rows: 0 };
+  const targets = context.targets.map(askedOnce);
   const engine = await Engine.open({ tempDir: context.paths.work });
   try {
     for (const pipeline of context.pipelines) {
@@ -47,19 +48,36 @@ export async function verify(context: RunContext): Promise<Verification> {
         totals.rows += entry.content.rows;
         if (problem) differences.push(lakeDifference(pipeline, entry, problem));
       }
-      for (const target of context.targets) {
-        context.progress.note(`${pipeline.name}: ${target.name}`);
-        differences.push(...(await verifyTarget(context, pipeline, target)));
+      for (const asked of targets) {
+        context.progress.note(`${pipeline.name}: ${asked.target.name}`);
+        differences.push(...(await verifyTarget(context, pipeline, asked)));
       }
     }
-    for (const target of context.targets) {
-      context.progress.note(`checks: ${target.name}`);
-      await verifyChecks(context, target, differences, warnings);
+    for (const asked of targets) {
+      context.progress.note(`checks: ${asked.target.name}`);
+      await verifyChecks(context, asked, differences, warnings);
     }
   } finally {
     engine.close();
   }
   return { ...totals, differences, warnings };
+}
+
+/** A target, and what is the same for all pipelines: asked when first needed, since every question opens the warehouse. */
+interface AskedTarget {
+  readonly target: Target;
+  exists(): Promise<boolean>;
+  receipts(): Promise<Receipts>;
+}
+
+function askedOnce(target: Target): AskedTarget {
+  let exists: Promise<boolean> | undefined;
+  let receipts: Promise<Receipts> | undefined;
+  return {
+    target,
+    exists: () => (exists ??= target.exists()),
+    receipts: () => (receipts ??= target.receipts()),
+  };
 }
 
 /** Reads every answer that a slice stands on. Those of a part are the answers of its whole. */
@@ -133,7 +151,8 @@ function lakeDifference(pipeline: Pipeline, entry: SliceEntry, problem: string):
 }
 
 /** Compares the target's rows, summed by day, with the lake. */
-async function verifyTarget(context: RunContext, pipeline: Pipeline, target: Target): Promise<Difference[]> {
+async function verifyTarget(context: RunContext, pipeline: Pipeline, asked: AskedTarget): Promise<Difference[]> {
+  const { target } = asked;
   const mend = `partner-etl rebuild --target ${target.name}`;
   const found = (day: string | null, problem: string): Difference => ({
     hop: target.name,
@@ -143,11 +162,11 @@ async function verifyTarget(context: RunContext, pipeline: Pipeline, target: Tar
     mend,
   });
   try {
-    if (!(await target.exists())) return [found(null, 'the warehouse does not exist yet')];
+    if (!(await asked.exists())) return [found(null, 'the warehouse does not exist yet')];
     const [slices, sums, digests] = [
       await context.lake.slices(pipeline.name),
       await target.sums(pipeline),
-      receiptsOf(await target.receipts(), pipeline.name),
+      receiptsOf(await asked.receipts(), pipeline.name),
     ];
     const differences: Difference[] = [];
     for (const [day, { content }] of slices) {
@@ -172,17 +191,13 @@ async function verifyTarget(context: RunContext, pipeline: Pipeline, target: Tar
 /** Runs every check over all days. Errors: `usage/check` for a file that is none. */
 async function verifyChecks(
   context: RunContext,
-  target: Target,
+  { target, receipts: ask }: AskedTarget,
   differences: Difference[],
   warnings: Difference[],
 ): Promise<void> {
   const checks = await checksFor(context, target);
   try {
-    const [broken, receipts, released] = [
-      await target.broken(checks),
-      await target.receipts(),
-      await releasedDigests(context),
-    ];
+    const [broken, receipts, released] = [await target.broken(checks), await ask(), await releasedDigests(context)];
     for (const found of broken) {
       const { pipeline, day, severity, mend } = found;
       const digest = day === null ? undefined : receiptsOf(receipts, pipeline).get(day);
