@@ -7,4 +7,4 @@ SELECT order_date AS slice_day, site_code, frame_type, name, sub_id, commission_
 FROM warehouse.fact_commission_day
 WHERE {on_days:order_date}
   AND commission_original >= 0
-  AND coalesce(commission_approved, 0) + coalesce(commission_open, 0) > commission_original
+  AND coalesce(CAST(commission_approved AS DECIMAL(38,6)), 0) + coalesce(commission_open, 0) > commission_original

@@ -77,6 +77,14 @@ function tell(cli: CliContext, e: Explanation): void {
         receipts.rows,
       );
   }
+  if (e.drift.length > 0) {
+    write('\nDrift in the answer that brought it (its other days too):');
+    printTable(
+      cli.stdout,
+      [{ title: 'rule' }, { title: 'field' }, { title: 'count', align: 'right' }, { title: 'example' }],
+      e.drift.map((d) => [d.kind, d.field, d.count, d.example]),
+    );
+  }
   if (e.rejects.length === 0) return;
   write('\nRejects:');
   printTable(

@@ -5,6 +5,7 @@ import * as again from './again.ts';
 import * as backfill from './backfill.ts';
 import type { CliContext } from './context.ts';
 import * as demo from './demo.ts';
+import * as docs from './docs.ts';
 import * as doctor from './doctor.ts';
 import * as explain from './explain.ts';
 import { describeFailure } from './failure.ts';
@@ -39,6 +40,7 @@ const COMMANDS: readonly CommandFile[] = [
   lookup,
   subscriptions,
   sql,
+  docs,
   init,
   doctor,
   serve,

@@ -29,6 +29,7 @@ const MARK: Readonly<Record<DayState, string>> = {
   settled: '█',
   quiet: ' ',
 };
+const EXAMPLE_SHOWN = 120;
 /** Days of the grid that are shown, newest at the end. */
 const GRID_DAYS = 92;
 
@@ -98,18 +99,26 @@ function tellAside(cli: CliContext, { holds, drift }: Status): void {
     );
   }
   if (drift.length === 0) return;
-  cli.stdout.write('\nDrift seen in the last runs:\n');
+  cli.stdout.write(
+    '\nDrift seen in the last runs (check:NAME is a check that warned; its SQL is sql/checks/NAME.sql):\n',
+  );
   printTable(
     cli.stdout,
     [
       { title: 'pipeline' },
-      { title: 'kind' },
+      { title: 'rule' },
       { title: 'field' },
+      { title: 'first seen' },
       { title: 'count', align: 'right' },
       { title: 'example' },
     ],
-    drift.map((d) => [d.pipeline, d.kind, d.field, d.count, d.example]),
+    drift.map((d) => [d.pipeline, d.kind, d.field, d.first_seen_at.slice(0, 16), d.count, shortened(d.example)]),
   );
+}
+
+/** One line of a table; the whole is in `--json` and in etl.drift. */
+function shortened(example: string): string {
+  return example.length > EXAMPLE_SHOWN ? `${example.slice(0, EXAMPLE_SHOWN)}…` : example;
 }
 
 function tellRuns(cli: CliContext, { runs }: Status): void {

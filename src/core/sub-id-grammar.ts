@@ -1,6 +1,6 @@
 /**
  * The grammar of sub-IDs, as the partner declares it: `{site}|{placement}|{campaign}`. Text between names is literal.
- * How a sub-ID is read by it is said where it is done, at `warehouse.dim_sub_id` in sql/.
+ * How a sub-ID is read by it is said where it is done, at `warehouse.sub_id_reading` in sql/.
  */
 
 /** A part of a sub-ID; `before` and `after` are the literals beside it, empty only at the ends of the grammar. */

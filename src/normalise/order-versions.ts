@@ -49,12 +49,16 @@ export interface ToldItems {
   /** Names the fetch of versions that say that an item is gone. */
   readonly fetchId: string;
   readonly outDir: string;
+  /** Takes an old answer as it was taken then: of other days counts what was known by `at`, and only the days told are written. */
+  readonly isPast?: boolean;
 }
 
 const NOW = 'item_now';
 const KNOWN = 'item_known';
 const STRANGER = 'item_stranger';
 const CHANGE = 'item_change';
+/** Of an answer of the past: items that were seen on another day later on the same day of sight, and so are not gone. */
+const SOON = 'item_soon';
 const ROWS = '"item versions"';
 
 /** Versions that are new, as whole slices. */
@@ -77,11 +81,38 @@ export async function takeVersions(
     const found = await engine.rows(
       `SELECT DISTINCT unnest([_day, _leaves])::VARCHAR AS day FROM ${CHANGE} WHERE _day IS NOT NULL`,
     );
-    const days = found.flatMap(({ day }) => (day === null ? [] : [String(day) as Day])).sort();
+    const days = found
+      .flatMap(({ day }) => (day === null ? [] : [String(day) as Day]))
+      .filter((day) => told.isPast !== true || told.days.includes(day))
+      .sort();
     if (days.length === 0) return [];
     await mkdir(told.outDir, { recursive: true });
     const isSorted = await gatherRows(engine, history, known.files(days), told);
     return await writeVersions(engine, history.versions, days, known, told.outDir, isSorted);
+  } finally {
+    await drop(engine);
+  }
+}
+
+/** A table of the items told whose newest version is later than what is told: of these it is out of date. */
+export const OUTDATED = 'item_outdated';
+
+/** Makes table `item_outdated`; returns how many there are. Whoever called drops it. */
+export async function findOutdated(
+  engine: Engine,
+  history: ItemHistory,
+  known: KnownVersions,
+  told: ToldItems,
+): Promise<number> {
+  try {
+    await readNow(engine, history, told);
+    await readKnown(engine, history, known, told);
+    const key = keyOf(history);
+    await engine.run(
+      `CREATE OR REPLACE TEMP TABLE ${OUTDATED} AS
+       SELECT DISTINCT ${key} FROM ${KNOWN} SEMI JOIN ${NOW} USING (${key}) WHERE _from > ${instant(told.at)}`,
+    );
+    return Number((await engine.row(`SELECT count(*) AS n FROM ${OUTDATED}`)).n);
   } finally {
     await drop(engine);
   }
@@ -100,6 +131,26 @@ async function isFirstSight(
     `SELECT min(${first}) AS low, max(${first}) AS high FROM read_parquet(${quoteList(files)})`,
   );
   return low !== null && known.elsewhere(days, { min: String(low), max: String(high) }).length === 0;
+}
+
+/** Whether a day has items whose newest version of that day says something else, or of which it has none. */
+export async function unfitting(
+  engine: Engine,
+  items: Pipeline,
+  file: string | null | undefined,
+  versionsFile: string | null,
+): Promise<boolean> {
+  if (!file) return false;
+  const key = (items.key ?? []).map(quoteName).join(', ');
+  const hashed = `SELECT *, ${rowHashSql(items)} AS _hash FROM read_parquet(${quoteList([file])})`;
+  const seen =
+    versionsFile === null
+      ? `SELECT * FROM (${hashed}) WHERE false`
+      : `SELECT ${key}, arg_max(_hash, ${OBSERVED_FROM}) AS _hash, arg_max(is_present, ${OBSERVED_FROM}) AS _present
+         FROM (SELECT *, ${rowHashSql(items)} AS _hash FROM read_parquet(${quoteList([versionsFile])})) GROUP BY ${key}`;
+  const present = versionsFile === null ? seen : `SELECT * FROM (${seen}) WHERE _present`;
+  const { n } = await engine.row(`SELECT count(*) AS n FROM (${hashed}) ANTI JOIN (${present}) USING (${key}, _hash)`);
+  return Number(n) > 0;
 }
 
 export interface Seed {
@@ -164,13 +215,14 @@ async function readKnown(
   engine: Engine,
   history: ItemHistory,
   known: KnownVersions,
-  { days, before }: ToldItems,
+  { days, before, at, on, isPast = false }: ToldItems,
 ): Promise<void> {
   const key = keyOf(history);
   const names = (history.items.key ?? []).map((column) => `${quoteName(column)} VARCHAR`).join(', ');
   await engine.run(
     `CREATE OR REPLACE TEMP TABLE ${KNOWN} (${names}, _from TIMESTAMPTZ, _on DATE, _day DATE, _present BOOLEAN, _hash UHUGEINT)`,
   );
+  await engine.run(`CREATE OR REPLACE TEMP TABLE ${SOON} (${names})`);
   const files = known.files(days);
   if (files.length > 0) await engine.run(newest(history, `SELECT * FROM read_parquet(${quoteList(files)})`));
   // An item that comes back to a day has a version there, and a newer one where it was in between.
@@ -191,7 +243,14 @@ async function readKnown(
     `SELECT DISTINCT filename FROM read_parquet(${quoteList(others)}, filename = true) ${among}`,
   );
   const having = found.map(({ filename }) => String(filename));
-  if (having.length > 0) await engine.run(newest(history, `SELECT * FROM read_parquet(${quoteList(having)}) ${among}`));
+  if (having.length === 0) return;
+  const rows = `SELECT * FROM read_parquet(${quoteList(having)}) ${among}`;
+  if (!isPast) return void (await engine.run(newest(history, rows)));
+  await engine.run(newest(history, `SELECT * FROM (${rows}) WHERE ${OBSERVED_FROM} <= ${instant(at)}`));
+  await engine.run(
+    `INSERT INTO ${SOON} SELECT ${key} FROM (${rows})
+     WHERE is_present AND ${OBSERVED_ON} = DATE ${quoteText(on)} AND ${OBSERVED_FROM} > ${instant(at)}`,
+  );
 }
 
 /** Adds the newest version of each item among `rows` to table `item_known`. */
@@ -224,7 +283,7 @@ async function findChanges(engine: Engine, history: ItemHistory, { days, at, on 
      WHERE k._from IS NULL OR (k._from <= ${instant(at)} AND (NOT k._present OR k._hash <> n._hash))
      UNION ALL
      SELECT ${keyOf(history, 'k.')}, false, k._day, NULL, CASE WHEN k._from = ${instant(at)} THEN k._from END
-     FROM latest AS k ANTI JOIN ${NOW} AS n ON ${sameKey(history, 'n', 'k')}
+     FROM latest AS k ANTI JOIN ${NOW} AS n ON ${sameKey(history, 'n', 'k')} ANTI JOIN ${SOON} AS s ON ${sameKey(history, 's', 'k')}
      WHERE k._present AND k._day IN (${list}) AND k._from <= ${instant(at)}`,
   );
 }
@@ -318,5 +377,5 @@ async function writeVersions(
 
 async function drop(engine: Engine): Promise<void> {
   await engine.run(`DROP VIEW IF EXISTS ${ROWS}`);
-  for (const table of [NOW, KNOWN, STRANGER, CHANGE]) await engine.run(`DROP TABLE IF EXISTS ${table}`);
+  for (const table of [NOW, KNOWN, SOON, STRANGER, CHANGE]) await engine.run(`DROP TABLE IF EXISTS ${table}`);
 }

@@ -4,12 +4,14 @@ import { type Day, type DayRange, daysOf, maxDay, minDay } from '../core/days.ts
 import { asEtlError, EtlError } from '../core/errors.ts';
 import type { Pipeline } from '../core/pipeline.ts';
 import type { FetchRecord } from '../core/records.ts';
+import type { SliceChange } from '../lake/lake.ts';
 import { releaseFromChecks } from './check-holds.ts';
 import { pipelineNamed, type RunContext } from './context.ts';
 import { saveChecked } from './fetching.ts';
 import { replayInbox } from './inbox.ts';
 import { amendedDays, amendLosers } from './moved.ts';
-import { historyOf, seedHistory, toldSlices, versionChanges } from './order-versions.ts';
+import { heldWithoutOutdated, historyOf, seedHistory, toldSlices, versionChanges } from './order-versions.ts';
+import { mendHistory } from './remade-versions.ts';
 import { releaseVersions, replayVersions } from './replay-versions.ts';
 import { type RunOutcome, runSession, type Session } from './session.ts';
 import { applyWindow, takeFromVault } from './window.ts';
@@ -32,6 +34,7 @@ function replayDays(
 ): Promise<RunOutcome> {
   return runSession(context, command, [pipeline], async (session) => {
     const answers = await answersToReplay(context, pipeline, range, isWanted);
+    session.tally.changed += await mendHistory(session, pipeline, range);
     context.progress.begin(pipeline.name, answers.length);
     for (const [index, { fetch, days }] of answers.entries()) {
       if (context.signal.aborted) break;
@@ -151,24 +154,27 @@ export async function runRelease(context: RunContext, name: string, day: Day): P
     if (pipeline.versions) return releaseVersions(session, pipeline, held.content.fetch_id);
     const versionsDir = path.join(session.work, 'versions');
     await seedHistory(context, session.engine, pipeline, versionsDir);
-    const file = held.file && path.join(context.paths.lake, name, day.slice(0, 7), 'held', held.file);
-    const replaced = [{ content: held.content, file }];
-    const losers = await amendLosers(
-      session.engine,
-      context.lake,
-      pipeline,
-      replaced,
-      path.join(session.work, 'amended'),
-    );
+    const whole = {
+      content: held.content,
+      file: held.file && path.join(context.paths.lake, name, day.slice(0, 7), 'held', held.file),
+      rejectsFile:
+        held.rejects_file && path.join(context.paths.lake, name, day.slice(0, 7), 'rejects', held.rejects_file),
+    };
+    const folder = path.join(session.work, 'amended');
+    const rest = await heldWithoutOutdated(context, session.engine, pipeline, whole, path.join(folder, 'held'));
+    const content = rest?.content ?? held.content;
+    const file = rest ? rest.files.file : whole.file;
+    const losers = await amendLosers(session.engine, context.lake, pipeline, [{ content, file }], folder);
     const versions = await versionChanges(context, session.engine, pipeline, {
-      slices: [{ day, digest: held.content.digest, file }, ...toldSlices(losers)],
-      at: held.content.fetched_at,
-      fetchId: held.content.fetch_id,
+      slices: [{ day, digest: content.digest, file }, ...toldSlices(losers)],
+      at: content.fetched_at,
+      fetchId: content.fetch_id,
       outDir: versionsDir,
     });
-    await context.lake.commit([{ kind: 'release', pipeline: name, day }, ...losers, ...versions]);
+    const released: SliceChange[] = [{ kind: 'release', pipeline: name, day }, ...(rest ? [rest] : [])];
+    await context.lake.commit([...released, ...losers, ...versions]);
     const checked = await session.checked(pipeline);
-    for (const loser of amendedDays(losers)) checked.forget(loser);
+    for (const amended of amendedDays([...released, ...losers])) checked.forget(amended);
     await saveChecked(session, pipeline);
     session.tally.changed += 1 + losers.length;
   });

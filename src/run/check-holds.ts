@@ -116,13 +116,14 @@ export async function leaveOut(
     const name = nameOf(b.pipeline, b.day);
     blocked.set(name, [...(blocked.get(name) ?? []), b]);
   }
-  const rest: LoadSlice[] = [];
+  const nameOfSlice = ({ pipeline, content }: LoadSlice) => nameOf(pipeline.name, content.day);
+  const rest = slices.filter((slice) => !blocked.has(nameOfSlice(slice)));
   const held: CheckHold[] = [];
-  for (const slice of slices) {
-    const found = blocked.get(nameOf(slice.pipeline.name, slice.content.day));
-    if (!found) rest.push(slice);
-    else if (found[0]?.pipeline === slice.pipeline.name)
-      held.push(await holdOf(context, target, slice, found, standing));
+  for (const [name, found] of blocked) {
+    // What is wrong with a whole may be new in its part alone.
+    const left = slices.filter((slice) => nameOfSlice(slice) === name);
+    const slice = left.find(({ pipeline }) => pipeline.name === found[0]?.pipeline) ?? left[0];
+    if (slice) held.push(await holdOf(context, target, slice, found, standing));
   }
   return { rest, held };
 }

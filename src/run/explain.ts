@@ -1,7 +1,7 @@
 /** Everything that is known of one slice: fetches, versions in each target, rejects, hold. */
 import { type Day, dayAt, inRange } from '../core/days.ts';
 import { asEtlError } from '../core/errors.ts';
-import type { FetchRecord, RejectRecord, SliceContent } from '../core/records.ts';
+import type { DriftRecord, FetchRecord, RejectRecord, SliceContent } from '../core/records.ts';
 import { Engine, quoteList, quoteText } from '../engine/duckdb.ts';
 import type { HeldSlice } from '../lake/entries.ts';
 import type { HoldRecord, QueryResult } from '../warehouse/target.ts';
@@ -28,6 +28,8 @@ export interface Explanation {
   /** How many there are of them. */
   readonly fetch_count: number;
   readonly rejects: readonly RejectRecord[];
+  /** What the answer that brought the slice showed that the contract does not know, and the checks that it broke; all its days. */
+  readonly drift: readonly DriftRecord[];
   readonly targets: readonly TargetVersions[];
 }
 
@@ -58,6 +60,7 @@ export async function explain(context: RunContext, name: string, day: Day): Prom
     fetches,
     fetch_count: count,
     rejects: file ? await rejectsIn(context, [file], REJECTS_SHOWN) : [],
+    drift: entry ? await driftOf(context, name, entry.content.fetch_id) : [],
     targets: await versions(context, name, day),
   };
 }
@@ -80,6 +83,29 @@ async function versions(context: RunContext, name: string, day: Day): Promise<Ta
     }
   }
   return found;
+}
+
+/** Of the first target that can be asked. */
+async function driftOf({ targets }: RunContext, pipeline: string, fetchId: string): Promise<DriftRecord[]> {
+  const select = `SELECT kind, field, count, example FROM etl.drift_by_fetch
+    WHERE pipeline = ${quoteText(pipeline)} AND fetch_id = ${quoteText(fetchId)} ORDER BY kind, field`;
+  for (const target of targets) {
+    try {
+      if (!(await target.exists())) continue;
+      const { rows } = await target.query(select, 1000);
+      return rows.map(([kind, field, count, example]) => ({
+        pipeline,
+        fetch_id: fetchId,
+        kind: String(kind),
+        field: String(field),
+        count: Number(count),
+        example: String(example),
+      }));
+    } catch {
+      // What cannot be asked is told among the targets.
+    }
+  }
+  return [];
 }
 
 /** Rejects of the lake, newest days first; of one pipeline or all. */

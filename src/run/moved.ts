@@ -39,8 +39,11 @@ export async function amendLosers(
     (e) => !days.has(e.content.day) && e.file !== null && meets(e.content, range),
   );
   const changes: SliceChange[] = [];
-  for (const loser of await losersAmong(engine, lake, pipeline, others))
-    changes.push(await amended(engine, lake, pipeline, loser, outDir));
+  for (const loser of await losersAmong(engine, lake, pipeline, others)) {
+    const file = lake.rowsFile(pipeline.name, loser);
+    const whole = { content: loser.content, file, rejectsFile: lake.rejectsFile(pipeline.name, loser) };
+    changes.push(await withoutKeys(engine, pipeline, whole, 'fresh_key', outDir));
+  }
   await engine.run('DROP TABLE IF EXISTS fresh_key');
   return changes;
 }
@@ -94,29 +97,35 @@ async function losersAmong(
   return others.filter((e) => entryFile(lake, pipeline, e).some((file) => names.has(file)));
 }
 
-/** The slice without the fresh keys. */
-async function amended(
+/** What a slice holds, with its files by absolute path. */
+export interface WholeSlice {
+  readonly content: SliceContent;
+  readonly file: string | null;
+  readonly rejectsFile: string | null;
+}
+
+/** The slice without the keys of a table, as a change that leaves it to be asked for again. Its files stay where they are. */
+export async function withoutKeys(
   engine: Engine,
-  lake: Lake,
   pipeline: Pipeline,
-  loser: SliceEntry,
+  { content: before, file, rejectsFile }: WholeSlice,
+  table: string,
   outDir: string,
-): Promise<SliceChange> {
-  const { day } = loser.content;
+): Promise<Extract<SliceChange, { kind: 'amend' }>> {
   const columns = storedColumns(pipeline).map((c) => quoteName(c.column));
   const keys = pipeline.key!.map(quoteName).join(', ');
-  const source = `read_parquet(${quoteList(entryFile(lake, pipeline, loser))})`;
-  const rest = `(SELECT ${columns.join(', ')} FROM ${source} ANTI JOIN fresh_key USING (${keys}))`;
-  const rejects = lake.rejectsFile(pipeline.name, loser);
-  const content: SliceContent = { ...loser.content, ...(await measureSlice(engine, pipeline, rest, rejects)) };
+  const source = `read_parquet(${quoteList(file === null ? [] : [file])})`;
+  const rest = `(SELECT ${columns.join(', ')} FROM ${source} ANTI JOIN ${table} USING (${keys}))`;
+  const content: SliceContent = { ...before, ...(await measureSlice(engine, pipeline, rest, rejectsFile)) };
   await mkdir(outDir, { recursive: true });
   const at = (name: string) => path.join(outDir, `amended-${name}.parquet`);
+  const { day } = content;
   if (content.rows > 0)
     await engine.run(
       `COPY (SELECT * FROM ${rest} ORDER BY ${pipeline.sort.map(quoteName).join(', ')}) TO ${quoteText(at(day))} (${parquetOptions(pipeline, content)})`,
     );
-  if (rejects) await copyFile(rejects, at(`${day}.rejects`));
-  const files = { file: content.rows > 0 ? at(day) : null, rejectsFile: rejects ? at(`${day}.rejects`) : null };
+  if (rejectsFile) await copyFile(rejectsFile, at(`${day}.rejects`));
+  const files = { file: content.rows > 0 ? at(day) : null, rejectsFile: rejectsFile ? at(`${day}.rejects`) : null };
   return { kind: 'amend', pipeline: pipeline.name, content, files };
 }
 

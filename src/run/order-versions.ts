@@ -7,10 +7,17 @@ import { type Day, dayAt } from '../core/days.ts';
 import { type Pipeline, partsOf } from '../core/pipeline.ts';
 import { type Engine, quoteList } from '../engine/duckdb.ts';
 import type { Lake, SliceChange } from '../lake/lake.ts';
-import { type KnownVersions, type Seed, seedVersions, takeVersions } from '../normalise/order-versions.ts';
+import {
+  findOutdated,
+  type KnownVersions,
+  OUTDATED,
+  type Seed,
+  seedVersions,
+  takeVersions,
+} from '../normalise/order-versions.ts';
 import type { ChangedSlice } from '../normalise/told-slices.ts';
 import type { RunContext } from './context.ts';
-import { meets } from './moved.ts';
+import { meets, type WholeSlice, withoutKeys } from './moved.ts';
 
 /** A slice as it comes into the lake. */
 export interface ToldSlice {
@@ -66,6 +73,32 @@ export async function versionChanges(
   return changed.map(replacing);
 }
 
+/**
+ * What is left of a held slice where newer answers told other things of some of its items: these were seen on another day since,
+ * or gone from it, and an older answer does not take that back. Null where it can be released whole. The service is asked again.
+ */
+export async function heldWithoutOutdated(
+  context: RunContext,
+  engine: Engine,
+  items: Pipeline,
+  held: WholeSlice,
+  outDir: string,
+): Promise<Extract<SliceChange, { kind: 'amend' }> | null> {
+  const versions = historyOf(context, items);
+  if (!versions || held.file === null) return null;
+  const { day, digest, fetched_at: at, fetch_id: fetchId } = held.content;
+  const on = dayAt(Date.parse(at), context.timeZone);
+  const before = await filesBefore(context.lake, items, [{ day, digest, file: held.file }]);
+  const told = { days: [day], files: [held.file], before, at, on, fetchId, outDir };
+  try {
+    const known = await knownVersions(context.lake, versions);
+    if ((await findOutdated(engine, { items, versions }, known, told)) === 0) return null;
+    return await withoutKeys(engine, items, held, OUTDATED, outDir);
+  } finally {
+    await engine.run(`DROP TABLE IF EXISTS ${OUTDATED}`);
+  }
+}
+
 /** A slice that is told as it was may be told because its file is damaged: the new one is as good. */
 async function filesBefore(lake: Lake, items: Pipeline, told: readonly ToldSlice[]): Promise<string[]> {
   const slices = await lake.slices(items.name);
@@ -76,8 +109,14 @@ async function filesBefore(lake: Lake, items: Pipeline, told: readonly ToldSlice
   });
 }
 
-async function knownVersions(lake: Lake, versions: Pipeline): Promise<KnownVersions> {
-  const slices = await lake.slices(versions.name);
+/** What the lake holds of the versions; `except`: days that cannot be read. */
+export async function knownVersions(
+  lake: Lake,
+  versions: Pipeline,
+  except: ReadonlySet<Day> = new Set(),
+): Promise<KnownVersions> {
+  const all = await lake.slices(versions.name);
+  const slices = new Map([...all].filter(([day]) => !except.has(day)));
   const fileOf = (day: Day) => {
     const entry = slices.get(day);
     return (entry && lake.rowsFile(versions.name, entry)) ?? [];

@@ -10,12 +10,11 @@ import { asEtlError, type EtlError } from '../core/errors.ts';
 import { bornMs } from '../core/ids.ts';
 import type { DriftRecord, FetchRecord, RunRecord } from '../core/records.ts';
 import { changedSlices } from '../warehouse/changes.ts';
-import { BlockedByChecks } from '../warehouse/checks.ts';
+import { BlockedByChecks, type Check } from '../warehouse/checks.ts';
 import type { HoldRecord, LoadSlice, Publication, PublishResult, Target } from '../warehouse/target.ts';
 import {
   allCheckHolds,
   type CheckHold,
-  checksFor,
   holdsIn,
   keepHolds,
   leaveOut,
@@ -61,21 +60,26 @@ async function allSlices(context: RunContext): Promise<LoadSlice[]> {
   return slices;
 }
 
-/**
- * Brings one target up to the lake; `afresh`: loads everything again, whatever its receipts say.
- * Never throws for what the target does: errors are in the result.
- */
+export interface PublishWhat {
+  /** What the slices must stand. */
+  readonly checks: readonly Check[];
+  /** What this run saw that the contract does not know. */
+  readonly drift: readonly DriftRecord[];
+  /** Load everything again, whatever the receipts say. */
+  readonly afresh: boolean;
+}
+
+/** Brings one target up to the lake. Never throws for what the target does: errors are in the result. */
 export async function publishTo(
   context: RunContext,
   target: Target,
   ending: Ending,
-  drift: readonly DriftRecord[],
-  afresh = false,
+  what: PublishWhat,
 ): Promise<Published> {
   const attempt = new Attempt(context, target, await holdsIn(context, target.name));
   try {
-    attempt.slices = await (afresh ? allSlices(context) : missingIn(context, target));
-    const result = await publishAttempt(attempt, ending, drift, afresh);
+    attempt.slices = await (what.afresh ? allSlices(context) : missingIn(context, target));
+    const result = await publishAttempt(attempt, ending, what);
     await keepHolds(context, target.name, attempt.standing, attempt.holds);
     return { target: target.name, result, errors: attempt.errors, holds: attempt.holds };
   } catch (thrown) {
@@ -119,14 +123,12 @@ class Attempt {
 async function publishAttempt(
   attempt: Attempt,
   ending: Ending,
-  drift: readonly DriftRecord[],
-  afresh: boolean,
+  { checks, drift, afresh }: PublishWhat,
 ): Promise<PublishResult | null> {
   const { context, target, standing } = attempt;
   // A changed setting is published like a changed slice: views that need it must say it at once.
   const isAlways = afresh || (await target.settingsDiffer());
   if (attempt.slices.length === 0 && standing.length === 0 && !isAlways) return null;
-  const checks = await checksFor(context, target);
   const released = await releasedDigests(context);
   const publication = await publicationOf(context, afresh ? null : target, ending([]), drift);
   for (let tries = 1; ; ) {

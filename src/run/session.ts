@@ -8,8 +8,8 @@ import type { Pipeline } from '../core/pipeline.ts';
 import type { RunRecord, RunResult, RunSummary } from '../core/records.ts';
 import { tryLock, whoHolds } from '../disk/lock.ts';
 import { Engine } from '../engine/duckdb.ts';
-import { driftKind } from '../warehouse/checking.ts';
-import { brokenText } from '../warehouse/checks.ts';
+import { driftField, driftKind } from '../warehouse/checking.ts';
+import { brokenText, type Check } from '../warehouse/checks.ts';
 import type { Target } from '../warehouse/target.ts';
 import { checksFor } from './check-holds.ts';
 import { CheckedDays } from './checked.ts';
@@ -102,7 +102,8 @@ export async function runSession(
   publishing: Publishing = { targets: context.targets, afresh: false },
 ): Promise<RunOutcome> {
   // A check that is none is told before anything is asked for or loaded.
-  for (const target of publishing.targets) await checksFor(context, target);
+  const checks = new Map<Target, readonly Check[]>();
+  for (const target of publishing.targets) checks.set(target, await checksFor(context, target));
   const lock = await takeRunLock(context, command);
   try {
     await clearWork(context.paths.work);
@@ -121,7 +122,7 @@ export async function runSession(
     await mkdir(folder, { recursive: true });
     const engine = await Engine.open({ tempDir: path.join(folder, 'spill') });
     try {
-      return await perform({ ...sessionParts(context, ledger, engine), work: folder }, work, publishing);
+      return await perform({ ...sessionParts(context, ledger, engine), work: folder }, work, publishing, checks);
     } finally {
       engine.close();
       await rm(folder, { recursive: true, force: true });
@@ -147,6 +148,7 @@ async function perform(
   session: Session,
   work: (session: Session) => Promise<void>,
   { targets, afresh }: Publishing,
+  checks: ReadonlyMap<Target, readonly Check[]>,
 ): Promise<RunOutcome> {
   const { context, ledger, tally } = session;
   try {
@@ -167,7 +169,8 @@ async function perform(
       for (const hold of holds) tally.heldByChecks.add(`${hold.pipeline} ${hold.slice_day}`);
       return ledger.endingAs(resultOf(session), tally.exitCode(), tally.summary());
     };
-    const result = await publishTo(context, target, ending, ledger.drift, afresh);
+    const what = { checks: checks.get(target) ?? [], drift: ledger.drift, afresh };
+    const result = await publishTo(context, target, ending, what);
     published.push(result);
     tally.errors.push(...result.errors);
     tellChecks(session, result);
@@ -186,9 +189,11 @@ function tellChecks({ context, ledger }: Session, { target, result, holds }: Pub
   for (const warning of result?.warnings ?? []) {
     const { pipeline, day, fetch_id, rows: count, example } = warning;
     context.log.warn(`${target}: ${pipeline} ${day}: ${brokenText(warning)}`, { code: 'check', target, pipeline, day });
-    const kind = driftKind(warning);
-    const isTold = ledger.drift.some((d) => d.kind === kind && d.fetch_id === fetch_id && d.pipeline === pipeline);
-    if (!isTold) ledger.drift.push({ pipeline, fetch_id, kind, field: 'slice_day', count, example });
+    const [kind, field] = [driftKind(warning), driftField(warning)];
+    const isTold = ledger.drift.some(
+      (d) => d.kind === kind && d.field === field && d.fetch_id === fetch_id && d.pipeline === pipeline,
+    );
+    if (!isTold) ledger.drift.push({ pipeline, fetch_id, kind, field, count, example });
   }
 }
 

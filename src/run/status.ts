@@ -57,16 +57,24 @@ export interface TargetStatus {
   readonly error: string | null;
 }
 
+/** What the last runs saw that the contract does not know, or that breaks a check that only warns. */
+export interface SeenDrift extends DriftRecord {
+  /** When it was seen first, as far as a target knows; else the beginning of the oldest of the last runs that saw it. */
+  readonly first_seen_at: string;
+}
+
 export interface Status {
   readonly today: Day;
   readonly pipelines: readonly PipelineStatus[];
   readonly targets: readonly TargetStatus[];
   readonly holds: readonly HoldRecord[];
-  readonly drift: readonly DriftRecord[];
+  readonly drift: readonly SeenDrift[];
   readonly runs: readonly RunRecord[];
 }
 
 const RUNS_SHOWN = 5;
+/** Oddities read from a target. */
+const DRIFT_READ = 10_000;
 
 export async function statusOf(context: RunContext): Promise<Status> {
   const pipelines: PipelineStatus[] = [];
@@ -81,8 +89,8 @@ export async function statusOf(context: RunContext): Promise<Status> {
     }
   }
   const runs = await lastRuns(context.paths.runs, RUNS_SHOWN);
-  const drift = (await Promise.all(runs.map((r) => driftOfRun(context.paths.runs, r.run_id)))).flat();
-  return { today: context.today, pipelines, targets, holds: await standingHolds(context), drift: merged(drift), runs };
+  const holds = await standingHolds(context);
+  return { today: context.today, pipelines, targets, holds, drift: await driftSeen(context, runs), runs };
 }
 
 function statusFor({ source, versions }: Pipeline) {
@@ -213,13 +221,42 @@ async function failedDays(
   return failed;
 }
 
-/** One record for each kind and field, with the counts added up; the newest example. */
-function merged(records: readonly DriftRecord[]): DriftRecord[] {
-  const byField = new Map<string, DriftRecord>();
-  for (const record of records) {
-    const name = `${record.pipeline}\n${record.kind}\n${record.field}`;
-    const known = byField.get(name);
-    byField.set(name, known ? { ...known, count: known.count + record.count } : record);
+/** One record for each kind and field of the last runs, with what a target knows of it: count and example over all answers. */
+async function driftSeen(context: RunContext, runs: readonly RunRecord[]): Promise<SeenDrift[]> {
+  const byField = new Map<string, SeenDrift>();
+  for (const run of runs)
+    for (const record of await driftOfRun(context.paths.runs, run.run_id)) {
+      const known = byField.get(driftName(record));
+      const count = record.count + (known?.count ?? 0);
+      byField.set(driftName(record), { ...(known ?? record), count, first_seen_at: run.started_at });
+    }
+  if (byField.size === 0) return [];
+  const all = await driftInTarget(context);
+  return [...byField].map(([name, seen]) => ({ ...seen, ...all.get(name) }));
+}
+
+function driftName({ pipeline, kind, field }: Pick<DriftRecord, 'pipeline' | 'kind' | 'field'>): string {
+  return [pipeline, kind, field].join('\n');
+}
+
+/** What `etl.drift` says, of the first target that can be asked; nothing where none can. */
+async function driftInTarget({
+  targets,
+}: RunContext): Promise<ReadonlyMap<string, Pick<SeenDrift, 'count' | 'first_seen_at'>>> {
+  const select = `SELECT pipeline, kind, field, count, CAST(floor(extract(epoch FROM first_seen_at) * 1000) AS BIGINT) FROM etl.drift`;
+  for (const target of targets) {
+    try {
+      if (!(await target.exists())) continue;
+      const { rows } = await target.query(select, DRIFT_READ);
+      return new Map(
+        rows.map(([pipeline, kind, field, count, atMs]) => [
+          driftName({ pipeline: String(pipeline), kind: String(kind), field: String(field) }),
+          { count: Number(count), first_seen_at: isoTime(Number(atMs)) },
+        ]),
+      );
+    } catch {
+      // What cannot be asked is told among the targets.
+    }
   }
-  return [...byField.values()];
+  return new Map();
 }

@@ -146,7 +146,8 @@ async function answerProblem(context: RunContext, fetch: FetchRecord): Promise<s
 
 function lakeDifference(pipeline: Pipeline, entry: SliceEntry, problem: string): Difference {
   const { day } = entry.content;
-  const mend = `partner-etl replay ${pipeline.name} --from ${day} --to ${day}`;
+  const { name, source } = pipeline;
+  const mend = `partner-etl replay ${source.kind === 'part' ? source.of : name} --from ${day} --to ${day}`;
   return { hop: 'lake', pipeline: pipeline.name, day, problem, mend };
 }
 

@@ -3,6 +3,7 @@
  * check cannot write, and however many rows break it, only a count and an example a day come back.
  */
 import type { Day } from '../core/days.ts';
+import type { Pipeline } from '../core/pipeline.ts';
 import { quoteText } from '../engine/duckdb.ts';
 import { BlockedByChecks, type BrokenCheck, type Check, sqlOn } from './checks.ts';
 import { onDays } from './slice-sql.ts';
@@ -27,18 +28,18 @@ export async function proveChecks(engine: CheckEngine, checks: readonly Check[])
   for (const check of checks) await engine.prove(check, statementOf(engine, check, []));
 }
 
-/** What breaks the checks on these days of their pipelines, or anywhere where `days` is null. */
+/** What breaks the checks on the days that `daysOf` tells of each, or on any where it is null. */
 export async function runChecks(
   engine: CheckEngine,
   checks: readonly Check[],
-  days: ReadonlyMap<string, readonly Day[]> | null,
+  daysOf: ((check: Check) => readonly Day[]) | null,
 ): Promise<BrokenCheck[]> {
   const broken: BrokenCheck[] = [];
   for (const check of checks) {
-    const on = days === null ? null : (days.get(check.pipeline) ?? []);
+    const on = daysOf?.(check) ?? null;
     if (on?.length === 0) continue;
     const { name, severity, pipeline, about, mend } = check;
-    for (const { day, found, example } of await engine.rows(check, statementOf(engine, check, on)))
+    for (const { day, field, found, example } of await engine.rows(check, statementOf(engine, check, on)))
       broken.push({
         check: name,
         severity,
@@ -46,6 +47,7 @@ export async function runChecks(
         about,
         mend,
         day: day === null ? null : (String(day) as Day),
+        field: field === null ? null : String(field),
         rows: Number(found),
         example: String(example).slice(0, EXAMPLE_CHARS),
       });
@@ -55,34 +57,50 @@ export async function runChecks(
 
 function statementOf(engine: CheckEngine, check: Check, days: readonly Day[] | null): string {
   const where = days === null ? '' : `WHERE ${onDays('slice_day', days)}`;
-  return `SELECT CAST(slice_day AS VARCHAR) AS day, CAST(count(*) AS VARCHAR) AS found,
+  return `SELECT CAST(slice_day AS VARCHAR) AS day, (to_json(broken_row) ->> 'field') AS field, CAST(count(*) AS VARCHAR) AS found,
       min(CAST(to_json(broken_row) AS VARCHAR)) AS example
-    FROM ${engine.source(sqlOn(check, days))} AS broken_row ${where} GROUP BY slice_day ORDER BY slice_day`;
+    FROM ${engine.source(sqlOn(check, days))} AS broken_row ${where} GROUP BY 1, 2 ORDER BY 1, 2`;
 }
 
 /**
- * Checks what a publication has loaded, `loaded` being those of its slices; to be called inside its transaction. Returns what it is
- * published in spite of. Errors: `BlockedByChecks`, which names every slice that must be left out.
+ * Checks what a publication has loaded, `loaded` being those of its slices; to be called inside its transaction, when its receipts
+ * are written. Returns what it is published in spite of. Errors: `BlockedByChecks`, which names every slice that must be left out.
  */
 export async function checkLoaded(
   engine: CheckEngine,
   { checks = [], released = new Set() }: Publication,
   loaded: readonly LoadSlice[],
 ): Promise<CheckWarning[]> {
-  const days = new Map<string, Day[]>();
-  const contents = new Map(loaded.map(({ pipeline, content }) => [`${pipeline.name} ${content.day}`, content]));
-  for (const { pipeline, content } of loaded)
-    days.set(pipeline.name, [...(days.get(pipeline.name) ?? []), content.day]);
-  const broken = await runChecks(engine, checks, days);
-  const contentOf = ({ pipeline, day }: BrokenCheck) => contents.get(`${pipeline} ${day}`);
+  const byName = new Map(checks.map((check) => [check.name, check]));
+  const slicesFor = (check: Check) => loaded.filter(({ pipeline }) => concerns(check, pipeline));
+  const broken = await runChecks(engine, checks, (check) => [
+    ...new Set(slicesFor(check).map(({ content }) => content.day)),
+  ]);
+  // The check's own slice may be loaded already, and only its part or another pipeline's be new.
+  const contentOf = ({ check, pipeline, day }: BrokenCheck) => {
+    const known = byName.get(check);
+    const slices = known ? slicesFor(known).filter(({ content }) => content.day === day) : [];
+    return (slices.find((slice) => slice.pipeline.name === pipeline) ?? slices[0])?.content;
+  };
   const blocking = broken.filter((b) => b.severity === 'block' && !released.has(contentOf(b)?.digest ?? ''));
   if (blocking.length > 0) throw new BlockedByChecks(blocking);
   return broken.map((b) => ({ ...b, fetch_id: contentOf(b)?.fetch_id ?? '' }));
 }
 
+/** Whether a slice of the pipeline calls for the check: one of those it names, or a part of one. */
+function concerns({ pipeline, also }: Check, { name, source }: Pipeline): boolean {
+  const named = [pipeline, ...also];
+  return named.includes(name) || (source.kind === 'part' && named.includes(source.of));
+}
+
 /** `check:<name>`, as `etl.drift` calls it. */
 export function driftKind({ check }: BrokenCheck): string {
   return `check:${check}`;
+}
+
+/** What `etl.drift` names beside it. */
+export function driftField({ field }: BrokenCheck): string {
+  return field ?? 'slice_day';
 }
 
 /**
@@ -94,13 +112,13 @@ export function recordingOf(warnings: readonly CheckWarning[], loaded: readonly 
   if (fetches.length === 0) return [];
   const summed = new Map<string, CheckWarning>();
   for (const warning of warnings) {
-    const name = `${warning.pipeline} ${warning.fetch_id} ${warning.check}`;
+    const name = [warning.pipeline, warning.fetch_id, warning.check, driftField(warning)].join(' ');
     const known = summed.get(name);
     summed.set(name, known ? { ...known, rows: known.rows + warning.rows } : warning);
   }
   const values = [...summed.values()].map((warning) => {
     const { pipeline, fetch_id, rows, example } = warning;
-    const texts = [pipeline, fetch_id, driftKind(warning), 'slice_day'].map(quoteText);
+    const texts = [pipeline, fetch_id, driftKind(warning), driftField(warning)].map(quoteText);
     return `(${texts.join(', ')}, ${rows}, ${quoteText(example)}, TIMESTAMPTZ ${quoteText(at)})`;
   });
   const pipelines = [...new Set(loaded.map(({ pipeline }) => quoteText(pipeline.name)))];

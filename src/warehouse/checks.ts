@@ -6,13 +6,14 @@
  * In front of it stand comment lines that say how it is meant:
  *   -- severity: block    (the slices concerned are kept back) or warn (they are published, and it is told)
  *   -- about: what holds where nothing is broken, in one sentence
- *   -- pipeline: whose slices it is about
+ *   -- pipeline: whose slices it is about; where it only warns, others whose new slices call for it may follow behind commas
  *   -- mend: what a person does
- * `{on_days:column}` in it becomes a condition on the days that are looked at, so that it costs those days and not the history.
+ * `{on_days:column}` in it becomes a condition on the days that are looked at, so that it costs those days and not the history;
+ * `{on_days:column:14}` is true on the 14 days before each of them too. A column `field` names what is broken within a slice.
  */
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { Day } from '../core/days.ts';
+import { addDays, type Day } from '../core/days.ts';
 import { EtlError } from '../core/errors.ts';
 import { packageRoot } from './migrations.ts';
 import { onDays } from './slice-sql.ts';
@@ -24,6 +25,8 @@ export interface Check {
   readonly about: string;
   /** Name of the pipeline whose slices it is about. */
   readonly pipeline: string;
+  /** Pipelines besides it and its parts: a day on which one of them brings a slice is looked at too. */
+  readonly also: readonly string[];
   readonly mend: string;
   /** Absolute path. */
   readonly file: string;
@@ -40,6 +43,8 @@ export interface BrokenCheck {
   readonly mend: string;
   /** null for rows that name none. */
   readonly day: Day | null;
+  /** What is broken in the slice, where the check's rows tell it in a column `field`. */
+  readonly field: string | null;
   /** How many rows break it. */
   readonly rows: number;
   /** One of them, as JSON; cut at EXAMPLE_CHARS. */
@@ -48,7 +53,7 @@ export interface BrokenCheck {
 
 const FILE = /^([a-z][a-z0-9_]*)(?:\.(duckdb|postgres))?\.sql$/;
 const HEADER = /^--\s*(severity|about|pipeline|mend):\s*(\S.*?)\s*$/;
-const ON_DAYS = /\{on_days:([a-z_][a-z0-9_]*)\}/g;
+const ON_DAYS = /\{on_days:([a-z_][a-z0-9_]*)(?::([1-9]\d{0,2}))?\}/g;
 
 /**
  * The checks for an engine, by name. `own` is the folder with the user's; it need not be there.
@@ -102,11 +107,14 @@ export function parseCheck(name: string, file: string, text: string, pipelines: 
   const severity = said('severity');
   if (severity !== 'block' && severity !== 'warn')
     throw noCheck(file, `its severity is "${severity}" and not block or warn`);
-  const pipeline = said('pipeline');
-  if (!pipelines.includes(pipeline)) throw noCheck(file, `there is no pipeline "${pipeline}"`);
+  const [pipeline = '', ...also] = said('pipeline').split(/\s*,\s*/);
+  for (const named of [pipeline, ...also])
+    if (!pipelines.includes(named)) throw noCheck(file, `there is no pipeline "${named}"`);
+  if (severity === 'block' && also.length > 0)
+    throw noCheck(file, 'one that blocks holds the slices of one pipeline, and it names several');
   const sql = end === -1 ? '' : lines.slice(end).join('\n').trim().replace(/;$/, '');
   if (sql === '') throw noCheck(file, 'there is no SELECT in it');
-  return { name, severity, about: said('about'), pipeline, mend: said('mend'), file, sql };
+  return { name, severity, about: said('about'), pipeline, also, mend: said('mend'), file, sql };
 }
 
 /** A file that is no check; `reason` is a sentence without its end. */
@@ -120,12 +128,20 @@ export function noCheck(file: string, reason: string, cause?: unknown): EtlError
 
 /** The SELECT for these days; null: for all. */
 export function sqlOn({ sql }: Check, days: readonly Day[] | null): string {
-  return sql.replace(ON_DAYS, (_, column: string) => (days === null ? 'true' : `(${onDays(column, days)})`));
+  return sql.replace(ON_DAYS, (_, column: string, before = '0') =>
+    days === null ? 'true' : `(${onDays(column, withDaysBefore(days, Number(before)))})`,
+  );
+}
+
+function withDaysBefore(days: readonly Day[], count: number): Day[] {
+  const all = days.flatMap((day) => Array.from({ length: count + 1 }, (_, i) => addDays(day, -i)));
+  return [...new Set(all)];
 }
 
 /** What was found, in one sentence without its end. */
-export function brokenText({ check, about, rows, example }: BrokenCheck): string {
-  return `check ${check} (${about}): ${rows.toLocaleString('en-US')} ${rows === 1 ? 'row breaks' : 'rows break'} it, such as ${example}`;
+export function brokenText({ check, about, field, rows, example }: BrokenCheck): string {
+  const where = field === null ? '' : `, ${field}`;
+  return `check ${check} (${about})${where}: ${rows.toLocaleString('en-US')} ${rows === 1 ? 'row breaks' : 'rows break'} it, such as ${example}`;
 }
 
 /** Checks that block a publication; what was found of each is in `broken`, each with a day. Nothing was published. */

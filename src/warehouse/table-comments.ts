@@ -1,39 +1,66 @@
 /**
- * Comments on fact tables and their columns: the pipelines' own words, kept up to date whenever tables are migrated.
- * `COMMENT ON` is spelled alike in both engines. The bookkeeping's comments stand in its migration.
+ * Comments on what a warehouse holds and on its columns: tables' are the pipelines' own words, those of views and functions come
+ * from the dictionary. They are kept up to date whenever tables are migrated. The bookkeeping's comments stand in its migrations.
  */
 import { LOADED_COLUMN, OBSERVED_TO, type Pipeline, storedColumns } from '../core/pipeline.ts';
 import { quoteName, quoteText } from '../engine/duckdb.ts';
+import { commentOf, type Dictionary } from './dictionary.ts';
 
-/** The comment that a table (`column` null) or a column has. */
-export interface TableComment {
-  readonly table: string;
+/** What a thing of the catalogue (`column` null) or a column of it has for a comment. */
+export interface FoundComment {
+  /** As `COMMENT ON` calls the thing. */
+  readonly kind: 'TABLE' | 'VIEW' | 'MATERIALIZED VIEW' | 'FUNCTION' | 'MACRO' | 'MACRO TABLE';
+  readonly schema: string;
+  readonly name: string;
   readonly column: string | null;
   readonly comment: string | null;
 }
 
-/** What the declarations say of a pipeline's table, in the order of its columns. */
-function declaredComments(pipeline: Pipeline): TableComment[] {
-  const { table, versions } = pipeline;
-  const observedTo = { table, column: OBSERVED_TO, comment: 'when the next version was first seen; null: holds now' };
-  return [
-    { table, column: null, comment: pipeline.about },
-    ...storedColumns(pipeline).map(({ column, about }) => ({ table, column, comment: about })),
-    { table, column: LOADED_COLUMN, comment: 'when the row was loaded into this warehouse' },
-    ...(versions ? [observedTo] : []),
-  ];
+type Declared = Pick<FoundComment, 'schema' | 'name' | 'column' | 'comment'>;
+
+/** Every comment that is declared, tables first. */
+export function declaredComments(pipelines: readonly Pipeline[], dictionary: Dictionary): Declared[] {
+  return [...pipelines.flatMap(tableComments), ...dictionaryComments(dictionary)];
 }
 
-/** Statements that make the comments as declared; none when they are. */
-export function commentsDue(pipelines: readonly Pipeline[], found: readonly TableComment[]): string[] {
-  const name = (c: TableComment) => `${c.table}.${c.column ?? ''}`;
-  const has = new Map(found.map((c) => [name(c), c.comment]));
-  return pipelines
-    .flatMap(declaredComments)
-    .filter((c) => has.get(name(c)) !== c.comment)
-    .map((c) => {
-      const table = `warehouse.${quoteName(c.table)}`;
-      const subject = c.column === null ? `TABLE ${table}` : `COLUMN ${table}.${quoteName(c.column)}`;
-      return `COMMENT ON ${subject} IS ${c.comment === null ? 'NULL' : quoteText(c.comment)}`;
-    });
+/** What the declarations say of a pipeline's table, in the order of its columns. */
+function tableComments(pipeline: Pipeline): Declared[] {
+  const { table: name, versions } = pipeline;
+  const schema = 'warehouse';
+  const observedTo = { column: OBSERVED_TO, comment: 'when the next version was first seen; null: holds now' };
+  return [
+    { column: null, comment: pipeline.about },
+    ...storedColumns(pipeline).map(({ column, about }) => ({ column, comment: about })),
+    { column: LOADED_COLUMN, comment: 'when the row was loaded into this warehouse' },
+    ...(versions ? [observedTo] : []),
+  ].map((c) => ({ schema, name, ...c }));
+}
+
+/** The columns that a function gives have no comments: neither engine keeps any. */
+function dictionaryComments(dictionary: Dictionary): Declared[] {
+  return [...dictionary.values()].flatMap((entry) => {
+    const { schema, name } = entry;
+    const columns = entry.arguments === null ? entry.columns : [];
+    return [
+      { schema, name, column: null, comment: commentOf(entry) },
+      ...columns.map(({ name: column, about }) => ({ schema, name, column, comment: about })),
+    ];
+  });
+}
+
+/** Statements that make the comments as declared; none when they are. What is not among the found is left alone. */
+export function commentsDue(declared: readonly Declared[], found: readonly FoundComment[]): string[] {
+  const key = (c: Declared) => `${c.schema}.${c.name}.${c.column ?? ''}`;
+  const there = new Map(found.map((c) => [key(c), c]));
+  return declared.flatMap((c) => {
+    const thing = there.get(key(c));
+    return thing === undefined || thing.comment === c.comment ? [] : [statement({ ...thing, comment: c.comment })];
+  });
+}
+
+/** `COMMENT ON` is spelled alike in both engines, but for functions, which DuckDB calls macros. */
+export function statement({ kind, schema, name, column, comment }: FoundComment): string {
+  const thing = `${schema}.${quoteName(name)}`;
+  const subject = column === null ? `${kind} ${thing}` : `COLUMN ${thing}.${quoteName(column)}`;
+  return `COMMENT ON ${subject} IS ${comment === null ? 'NULL' : quoteText(comment)}`;
 }

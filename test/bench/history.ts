@@ -30,7 +30,7 @@ export async function makeSlices(
   return slices;
 }
 
-async function contentOf(engine: Engine, pipeline: Pipeline, day: Day, file: string): Promise<SliceContent> {
+export async function contentOf(engine: Engine, pipeline: Pipeline, day: Day, file: string): Promise<SliceContent> {
   return {
     ...(await measureSlice(engine, pipeline, `read_parquet(${quoteText(file)})`, null)),
     day,

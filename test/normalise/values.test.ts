@@ -151,8 +151,8 @@ describe('status group', () => {
     ['GEACCEPTEERD', 'false', 'approved', []],
     ['Geweigerd', 'true', 'rejected', []],
     ['geweigerd: klik te oud', 'true', 'rejected', []],
-    ['In behandeling', 'false', 'open', ['unknown_status:status']],
-    ['Afgerond', 'true', 'unknown', ['unknown_status:status']],
+    ['In behandeling', 'false', 'open', ['unknown_status:status=In behandeling']],
+    ['Afgerond', 'true', 'unknown', ['unknown_status:status=Afgerond']],
   ])('%s, final %s: %s', async (status, final, group, drifted) => {
     const { row, drift } = await one({ status: JSON.stringify(status), statusFinal: final });
     expect(row).toMatchObject({ status, status_group: group });

@@ -145,8 +145,17 @@ describe('a check that warns', () => {
     expect(mine).toMatchObject([{ day: held, severity: 'warn' }]);
     expect(await world.differences(world.lookback())).toEqual([]);
     expect((await world.within(statusOf)).drift).toContainEqual(
-      expect.objectContaining({ pipeline: 'orders', kind: 'check:mine' }),
+      expect.objectContaining({
+        pipeline: 'orders',
+        kind: 'check:mine',
+        count: mine[0]!.rows,
+        first_seen_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+        example: expect.stringContaining(held),
+      }),
     );
+    expect((await world.within((context) => explain(context, 'orders', held))).drift).toMatchObject([
+      { kind: 'check:mine', field: 'slice_day', count: mine[0]!.rows },
+    ]);
     expect(await ask(`SELECT kind, count FROM etl.drift WHERE kind = 'check:mine'`)).toEqual([
       ['check:mine', String(mine[0]!.rows)],
     ]);

@@ -1,10 +1,11 @@
 /** The history of order items: a version for every change and for none else, and the orders as they were known at any instant. */
-import { rm } from 'node:fs/promises';
+import { rm, truncate } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { addDays, type Day } from '../../src/core/days.ts';
 import { runRebuild, runRelease, runReplay } from '../../src/run/again.ts';
 import type { Step } from '../../src/run/context.ts';
+import { runBackfill } from '../../src/run/night.ts';
 import { verify } from '../../src/run/verify.ts';
 import { rowsOf, six } from '../support/lookups.ts';
 import { openWorld, type World } from '../support/nights.ts';
@@ -18,6 +19,11 @@ beforeEach(async () => {
   await night();
 });
 afterEach(() => world.close());
+
+interface Item {
+  readonly orderId: string;
+  readonly orderItemId: string;
+}
 
 const ORDERS = { names: ['orders'] };
 const night = (step?: (name: Step) => void) => world.night(step ? { ...ORDERS, step } : ORDERS);
@@ -136,6 +142,36 @@ describe('a day that is held', () => {
   });
 });
 
+describe('a release of an answer that is older than what is known of some items', () => {
+  it('leaves those items as they were seen since, asks for the day again, and breaks no check', async () => {
+    const { from } = world.lookback();
+    const [day, other] = [from, addDays(from, 3)];
+    const items = [...world.sandbox.truth('orders', day, day)].map(({ orderId, orderItemId }) => ({
+      orderId,
+      orderItemId,
+    }));
+    for (const item of items.slice(2)) world.sandbox.change({ kind: 'vanish-item', ...(item as never as Item) });
+    later();
+    expect((await night()).exitCode).toBe(3);
+    const moved = items[0] as never as Item;
+    world.sandbox.change({ kind: 'move-item', ...moved, toDay: other });
+    later();
+    const window = { from: other, to: other };
+    await world.within((context) => runBackfill(context, ['orders'], window, true));
+    expect((await versionsOf(moved.orderItemId)).at(-1)?.slice(0, 10)).toBe(other);
+    later();
+    const released = await world.within((context) => runRelease(context, 'orders', day));
+    expect({ exitCode: released.exitCode, errors: released.errors }).toEqual({ exitCode: 0, errors: [] });
+    await expectSound();
+    expect((await facts()).filter((line) => line.startsWith(day))).toHaveLength(1);
+    later();
+    await night();
+    expect(await facts()).toEqual(truth(from, addDays(from, 3)));
+    await expectSound();
+    expect((await world.within(verify)).differences).toEqual([]);
+  });
+});
+
 describe('a replay', () => {
   const history = () =>
     rowsOf(world, 'SELECT * EXCLUDE (loaded_at, fetch_id) FROM warehouse.order_item_version ORDER BY ALL');
@@ -187,6 +223,47 @@ describe('a replay', () => {
     );
     expect(spans).toEqual(['true -']);
     await expectSound();
+  });
+});
+
+describe('a damaged file of versions', () => {
+  const history = () =>
+    rowsOf(world, 'SELECT * EXCLUDE (loaded_at, fetch_id) FROM warehouse.order_item_version ORDER BY ALL');
+  const versionsFile = (day: Day) =>
+    world.within(async ({ lake }) => {
+      const entry = (await lake.slices('order-item-versions')).get(day);
+      return entry && lake.rowsFile('order-item-versions', entry);
+    });
+
+  it('is named by verify with a command that makes the same history again, whatever happened to the items', async () => {
+    const { from } = world.lookback();
+    const [first, last] = [addDays(from, 1), addDays(from, 3)];
+    const gone = world.itemOn(first);
+    world.sandbox.change({ kind: 'move-item', ...gone, toDay: last });
+    restate(first, 'Xylofoon');
+    later();
+    await night();
+    world.sandbox.change({ kind: 'move-item', ...gone, toDay: first });
+    world.sandbox.change({ kind: 'vanish-item', ...world.itemOn(last) });
+    restate(last, 'Yoghurt');
+    later();
+    await night();
+    world.sandbox.change({ kind: 'empty-day', report: 'orders', day: first });
+    later();
+    expect((await night()).exitCode).toBe(3);
+    const before = await history();
+    for (const day of [first, last]) {
+      await truncate((await versionsFile(day)) ?? '', 100);
+      const mend = `partner-etl replay orders --from ${day} --to ${day}`;
+      expect((await world.within(verify)).differences).toMatchObject([
+        { hop: 'lake', pipeline: 'order-item-versions', day, mend },
+      ]);
+      later();
+      expect((await replay({ from: day, to: day })).errors).toEqual([]);
+      expect((await world.within(verify)).differences).toEqual([]);
+      await world.within((context) => runRebuild(context, undefined));
+      expect(await history()).toEqual(before);
+    }
   });
 });
 

@@ -16,11 +16,12 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   normalise: STAGE,
   lake: STAGE,
   warehouse: STAGE,
+  docs: [...STAGE, 'warehouse'],
   config: ['core', 'partner', 'pipelines'],
   run: [...RUN, 'config'],
   app: [...RUN, 'config', 'run'],
   serve: [...RUN, 'config', 'run', 'app'],
-  cli: [...RUN, 'config', 'run', 'app', 'serve', 'sandbox'],
+  cli: [...RUN, 'config', 'run', 'app', 'serve', 'sandbox', 'docs'],
   main: ['core', 'cli'],
 };
 

@@ -37,8 +37,13 @@ describe('checks are read', () => {
   test('with header, SELECT and file; comments and a semicolon at the end do not matter', async () => {
     await write('mine.sql', `\n-- why it is\n${text(HEADER, '\n-- more\nSELECT 1 -- one\n;\n')}`);
     expect(await named('mine')).toEqual([
-      { ...HEADER, name: 'mine', file: path.join(own, 'mine.sql'), sql: 'SELECT 1 -- one\n' },
+      { ...HEADER, also: [], name: 'mine', file: path.join(own, 'mine.sql'), sql: 'SELECT 1 -- one\n' },
     ]);
+  });
+
+  test('one that warns may name more pipelines whose slices call for it', async () => {
+    await write('mine.sql', text({ ...HEADER, severity: 'warn', pipeline: 'orders, promotions,products' }));
+    expect(await named('mine')).toMatchObject([{ pipeline: 'orders', also: ['promotions', 'products'] }]);
   });
 
   test('one of the user takes the place of ours with the same name', async () => {
@@ -71,6 +76,8 @@ describe('a file that is no check is refused with its name and the reason', () =
     ['another severity', 'mine.sql', text({ ...HEADER, severity: 'fatal' }), '"fatal" and not block or warn'],
     ['a mend that is empty', 'mine.sql', text({ ...HEADER, mend: '' }), 'no line "-- mend: …"'],
     ['a pipeline that there is not', 'mine.sql', text({ ...HEADER, pipeline: 'order' }), 'no pipeline "order"'],
+    ['a second pipeline that there is not', 'mine.sql', text({ ...HEADER, pipeline: 'orders, x' }), 'no pipeline "x"'],
+    ['two pipelines to hold', 'mine.sql', text({ ...HEADER, pipeline: 'orders, products' }), 'it names several'],
     ['a header behind the SELECT', 'mine.sql', `SELECT 1\n${text(HEADER, '')}`, 'no line "-- severity: …"'],
     ['no SELECT', 'mine.sql', text(HEADER, ''), 'no SELECT'],
     ['nothing in it', 'mine.sql', '', 'no line "-- severity: …"'],
@@ -92,4 +99,16 @@ test('the days that are looked at stand where the check asks for them, and all d
   expect(sqlOn(check!, ['2026-03-01' as Day])).toBe(`SELECT a FROM t WHERE ("order_date" ${one}) AND ("b" ${one})`);
   expect(sqlOn(check!, [])).toBe('SELECT a FROM t WHERE (false) AND (false)');
   expect(sqlOn(check!, null)).toBe('SELECT a FROM t WHERE true AND true');
+});
+
+test('the days before those that are looked at come with them where the check asks for it', async () => {
+  await write('mine.sql', text(HEADER, 'SELECT a FROM t WHERE {on_days:b:3}'));
+  const [check] = await named('mine');
+  const range = (from: string, to: string) => `"b" BETWEEN DATE '${from}' AND DATE '${to}'`;
+  const days = ['2026-03-01', '2026-03-02', '2026-03-09'] as Day[];
+  expect(sqlOn(check!, days)).toBe(
+    `SELECT a FROM t WHERE (${range('2026-02-26', '2026-03-09')} AND (${range('2026-02-26', '2026-03-02')} OR ${range('2026-03-06', '2026-03-09')}))`,
+  );
+  expect(sqlOn(check!, [])).toBe('SELECT a FROM t WHERE (false)');
+  expect(sqlOn(check!, null)).toBe('SELECT a FROM t WHERE true');
 });

@@ -5,7 +5,7 @@
  */
 
 import type { Day } from '../../core/days.ts';
-import { LOADED_COLUMN, storedColumns } from '../../core/pipeline.ts';
+import { LOADED_COLUMN, OBSERVED_FROM, OBSERVED_TO, type Pipeline, storedColumns } from '../../core/pipeline.ts';
 import { type Engine, quoteName, quoteText } from '../../engine/duckdb.ts';
 import { fileBatches, naming, parquetRows, rejectFiles, rowFiles } from '../slice-files.ts';
 import {
@@ -24,6 +24,9 @@ import {
   sameIn,
 } from '../slice-sql.ts';
 
+/** Files of versions that one statement reads: a month of order items is held, by its names alone, in the memory there is. */
+const VERSION_FILES = 31;
+
 const REJECT_COLUMNS = 'pipeline, slice_day, fetch_id, item, reason, detail, raw';
 
 /** Replaces the slices of one pipeline; returns the rows loaded. `at` is when, as ISO 8601. */
@@ -41,13 +44,32 @@ async function replaceRows(engine: Engine, { pipeline, slices, days }: PipelineL
   const table = factTable(pipeline);
   const columns = storedColumns(pipeline).map((c) => quoteName(c.column));
   await engine.run(`DELETE FROM ${table} WHERE ${onDays(pipeline.day, days)}`);
+  const hasEnds = pipeline.versions?.within === null;
+  const names = [...columns, quoteName(LOADED_COLUMN), ...(hasEnds ? [OBSERVED_TO] : [])].join(', ');
   let rows = 0;
-  for (const batch of fileBatches(rowFiles(slices)))
+  for (const batch of fileBatches(rowFiles(slices), hasEnds ? VERSION_FILES : undefined))
     rows += await engine.run(
-      `INSERT INTO ${table} (${[...columns, quoteName(LOADED_COLUMN)].join(', ')})
-       SELECT ${columns.join(', ')}, TIMESTAMPTZ ${quoteText(at)} FROM ${parquetRows(batch)}`,
+      `INSERT INTO ${table} (${names})
+       SELECT ${columns.map((name) => `seen.${name}`).join(', ')}, TIMESTAMPTZ ${quoteText(at)}${hasEnds ? ', ended.ends' : ''}
+       FROM ${parquetRows(batch)} AS seen ${hasEnds ? endsOf(pipeline, batch) : ''}`,
     );
   return rows;
+}
+
+/**
+ * A join that gives versions their `observed_to` as far as these files tell it; what they do not tell is set right behind all loads
+ * (../versions.ts). Without it most rows of a long history would be written twice. Joined, and not a window over whole
+ * rows, so that they stay in the order of their days, by which readers find them.
+ */
+function endsOf(pipeline: Pipeline, files: readonly string[]): string {
+  const things = (pipeline.versions?.of ?? []).map(quoteName).join(', ');
+  const same = sameIn(pipeline, [...(pipeline.versions?.of ?? []), OBSERVED_FROM], 'seen', 'ended');
+  return `LEFT JOIN (
+      SELECT * FROM (
+        SELECT ${things}, ${OBSERVED_FROM}, lead(${OBSERVED_FROM}) OVER (PARTITION BY ${things} ORDER BY ${OBSERVED_FROM}) AS ends
+        FROM ${parquetRows(files)}
+      ) WHERE ends > ${OBSERVED_FROM}
+    ) AS ended ON ${same}`;
 }
 
 async function replaceRejects(engine: Engine, { pipeline, slices, days }: PipelineLoad): Promise<void> {

@@ -195,8 +195,8 @@ class DuckdbTarget implements Target {
     const loaded = await engine.transaction(async () => {
       for (const statement of afresh ? emptying(this.pipelines, at) : []) await engine.run(statement);
       const rows = await loadVersioned(scope, loadsOf(changed), (load) => loadPipeline(engine, load, at));
-      const warnings = await checkLoaded(checks, publication, changed);
       await recordPublication(db, publication, changed, at);
+      const warnings = await checkLoaded(checks, publication, changed);
       await recordSettings(db, this.settings, at);
       for (const statement of recordingOf(warnings, changed, at)) await engine.run(statement);
       return { rows, warnings };

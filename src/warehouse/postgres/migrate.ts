@@ -2,8 +2,9 @@
 import { type Clock, isoTime } from '../../core/clock.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
 import { appliedMigrations, recordMigration } from '../bookkeeping.ts';
+import { readDictionary } from '../dictionary.ts';
 import { type Migration, pendingMigrations, readMigrations } from '../migrations.ts';
-import { commentsDue, type TableComment } from '../table-comments.ts';
+import { commentsDue, declaredComments, type FoundComment } from '../table-comments.ts';
 import { postgresBookkeeping } from './bookkeeping.ts';
 import { takeLock } from './lock.ts';
 import type { Client, Sessions } from './sessions.ts';
@@ -30,7 +31,8 @@ export async function migratePostgres(sessions: Sessions, pipelines: readonly Pi
       await client.query(migration.sql);
       await recordMigration(postgresBookkeeping(client), migration, isoTime(clock.now()));
     });
-  const due = async (client: Client) => commentsDue(pipelines, await foundComments(client, pipelines));
+  const declared = declaredComments(pipelines, await readDictionary());
+  const due = async (client: Client) => commentsDue(declared, await foundComments(client));
   if ((await sessions.transaction(reading, due)).length === 0) return;
   await sessions.transaction(writing, async (client) => {
     await takeLock(client, clock);
@@ -39,15 +41,26 @@ export async function migratePostgres(sessions: Sessions, pipelines: readonly Pi
   });
 }
 
-async function foundComments(client: Client, pipelines: readonly Pipeline[]): Promise<TableComment[]> {
-  const { rows } = await client.query<TableComment>(
-    `SELECT relname AS "table", attname AS "column", col_description(attrelid, attnum) AS comment
-     FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
-     WHERE relnamespace = to_regnamespace('warehouse') AND relname = ANY($1) AND attnum > 0 AND NOT attisdropped
+async function foundComments(client: Client): Promise<FoundComment[]> {
+  const { rows } = await client.query<FoundComment>(
+    `WITH things AS (
+       SELECT
+         pg_class.oid,
+         CASE relkind WHEN 'v' THEN 'VIEW' WHEN 'm' THEN 'MATERIALIZED VIEW' ELSE 'TABLE' END AS kind,
+         nspname AS schema,
+         relname AS name
+       FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+       WHERE nspname IN ('warehouse', 'mart', 'etl') AND relkind IN ('r', 'p', 'v', 'm')
+     )
+     SELECT kind, schema, name, NULL AS "column", obj_description(oid, 'pg_class') AS comment FROM things
      UNION ALL
-     SELECT relname, NULL, obj_description(oid, 'pg_class') FROM pg_class
-     WHERE relnamespace = to_regnamespace('warehouse') AND relname = ANY($1)`,
-    [pipelines.map((pipeline) => pipeline.table)],
+     SELECT kind, schema, name, attname, col_description(attrelid, attnum)
+     FROM things JOIN pg_attribute ON attrelid = oid
+     WHERE attnum > 0 AND NOT attisdropped
+     UNION ALL
+     SELECT 'FUNCTION', nspname, proname, NULL, obj_description(pg_proc.oid, 'pg_proc')
+     FROM pg_proc JOIN pg_namespace ON pg_namespace.oid = pronamespace
+     WHERE nspname IN ('warehouse', 'mart', 'etl')`,
   );
   return rows;
 }

@@ -154,8 +154,8 @@ class PostgresTarget implements Target {
         const rows = await loadVersioned(scope, loads, (load) =>
           loadPipeline(client, engine, load, at, ended.get(load.pipeline.name)),
         );
-        const warnings = await withoutWriting(client, () => checkLoaded(checks, publication, changed));
         await recordPublication(db, publication, changed, at);
+        const warnings = await withoutWriting(client, () => checkLoaded(checks, publication, changed));
         await recordSettings(db, this.settings, at);
         for (const statement of recordingOf(warnings, changed, at)) await client.query(statement);
         return { slices: changed.length, rows, warnings };

@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { commissionReductions } from '../../../pipelines/commission-rates.ts';
 import { commissions } from '../../../pipelines/commissions.ts';
 import { pipelines } from '../../../pipelines/index.ts';
 import { orderItemVersions, orders } from '../../../pipelines/orders.ts';
 import { promotions } from '../../../pipelines/promotions.ts';
 import { pushDeliveries, pushMessages } from '../../../pipelines/push-messages.ts';
+import { reductions } from '../../../pipelines/reductions.ts';
 import { subscriptions } from '../../../pipelines/subscriptions.ts';
 import type { Pipeline } from '../../../src/core/pipeline.ts';
 import { type Check, parseCheck, readChecks } from '../../../src/warehouse/checks.ts';
@@ -38,6 +40,9 @@ const FACTS: readonly (readonly [string, Pipeline, RowText, RowText])[] = [
     { commission_original: '3', commission_approved: '1', commission_open: '2.000001' },
   ],
 ];
+
+const version = (id: string, on: string, more: RowText = {}): RowText =>
+  item(id, { observed_on: on, observed_from: `${on} 03:00:00+00`, is_present: 'true', ...more });
 
 const message = (id: string, deliveries: string): RowText => ({
   retailer_id: '1',
@@ -129,7 +134,7 @@ export function checking(newWarehouse: NewWarehouse): void {
         );
         expect(checks).toHaveLength(1);
         const made = await maker.many(p, FIRST, 2, 3);
-        await target.publish(publicationOf('r1', made, { checks: await shipped() }));
+        await target.publish(publicationOf('r1', made, { checks }));
         expect(await target.broken(checks)).toEqual([]);
         await warehouse.execute(`UPDATE warehouse.${p.table} SET observed_to = NULL`);
         expect(await target.broken(checks)).toMatchObject([
@@ -138,17 +143,51 @@ export function checking(newWarehouse: NewWarehouse): void {
       },
     );
 
-    test('two current versions of an order item are found, on the later of its days', async () => {
+    test.each([
+      ['two current versions', 'NULL', FIRST],
+      ['no current version', 'observed_from', SECOND],
+    ])('an order item that has %s is found', async (_, ends, on) => {
       const { target, maker, warehouse } = bench;
-      const seen = (on: string): RowText =>
-        item('a', { observed_on: on, observed_from: `${on} 03:00:00+00`, is_present: 'true' });
-      const made = [FIRST, SECOND].map((on) => maker.make(orderItemVersions, on, [seen(on)]));
-      await target.publish(publicationOf('r1', await Promise.all(made), { checks: await shipped() }));
-      expect(await target.broken(await shipped())).toEqual([]);
-      await warehouse.execute('UPDATE warehouse.order_item_version SET observed_to = NULL');
-      expect(await target.broken(await shipped())).toMatchObject([
-        { check: 'order_item_versions_current', severity: 'block', day: SECOND, rows: 1 },
-      ]);
+      const checks = await shipped();
+      const made = [FIRST, SECOND].map((seen) => maker.make(orderItemVersions, seen, [version('a', seen)]));
+      const there = maker.make(orders, SECOND, [item('a')]);
+      await target.publish(publicationOf('r1', await Promise.all([...made, there]), { checks }));
+      expect(await target.broken(checks)).toEqual([]);
+      await warehouse.execute(`UPDATE warehouse.order_item_version SET observed_to = ${ends}`);
+      const told = { check: 'order_items_versions', severity: 'block', day: on, rows: 1 };
+      expect(await target.broken(checks)).toMatchObject([told]);
+    });
+
+    test('versions that do not add up to the items of their day block, whichever of the two is new', async () => {
+      const { target, maker } = bench;
+      const checks = await shipped();
+      const price = (price_excl_vat: string) => ({ price_excl_vat, price_incl_vat: price_excl_vat });
+      const items = await maker.make(orders, FIRST, [item('a', price('1'))]);
+      const agreeing = await maker.make(orderItemVersions, FIRST, [version('a', FIRST, price('1'))]);
+      const differing = await maker.make(orderItemVersions, FIRST, [version('a', FIRST, price('2'))]);
+      const gone = await maker.make(orders, FIRST, []);
+      const unversioned = await maker.make(orders, SECOND, [item('b')]);
+      await target.publish(publicationOf('r1', [items, agreeing, unversioned], { checks }));
+      const refused = { code: 'check', broken: [{ check: 'order_items_versions', pipeline: 'orders', day: FIRST }] };
+      await expect(target.publish(publicationOf('r2', [differing], { checks }))).rejects.toMatchObject(refused);
+      await expect(target.publish(publicationOf('r3', [gone], { checks }))).rejects.toMatchObject(refused);
+      const released = new Set([differing.content.digest]);
+      const { warnings } = await target.publish(publicationOf('r4', [differing], { checks, released }));
+      expect(warnings).toMatchObject([{ day: FIRST, fetch_id: differing.content.fetch_id }]);
+      expect(await target.broken(checks)).toMatchObject([{ check: 'order_items_versions', day: FIRST, rows: 1 }]);
+    });
+
+    test.each<[string, Pipeline, RowText]>([
+      ['commission_reductions_rate', commissionReductions, { ean: '1', condition: 'NEW', position: '1' }],
+      ['reductions_file', reductions, { ean: '1', is_present: 'true' }],
+      ['push_deliveries_message', pushDeliveries, delivery('a', '1')],
+    ])('%s tells a part without its whole', async (name, pipeline, row) => {
+      const { target, maker } = bench;
+      const seen = { observed_on: FIRST, observed_from: `${FIRST} 03:00:00+00` };
+      const orphan = await maker.make(pipeline, FIRST, [{ ...seen, ...row }]);
+      const checks = await shipped();
+      const refused = target.publish(publicationOf('r1', [orphan], { checks }));
+      await expect(refused).rejects.toMatchObject({ code: 'check', broken: [{ check: name, day: FIRST, rows: 1 }] });
     });
 
     test('a subscription that has no current version is found', async () => {

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { commissions } from '../../../pipelines/commissions.ts';
 import { orders } from '../../../pipelines/orders.ts';
 import { promotions } from '../../../pipelines/promotions.ts';
 import { addDays, type Day } from '../../../src/core/days.ts';
@@ -26,67 +25,12 @@ const item = (number: number, more: RowText = {}): RowText => ({
   ...more,
 });
 
-const BOOKED = {
-  ...PLACE,
-  commission_original: '1.5',
-  commission_approved: '0.75',
-  commission_open: '0.75',
-  revenue_original_excl_vat: '20',
-  revenue_original_incl_vat: '24.2',
-};
-
-/** Of two rates; the report groups by them as well. */
-const HALF = {
-  ...PLACE,
-  commission_original: '0.75',
-  commission_approved: '0.375',
-  commission_open: '0.375',
-  revenue_original_excl_vat: '10',
-  revenue_original_incl_vat: '12.1',
-};
-
-/** Two items of one order, told alike by the three reports. */
-const TWO_ITEMS = [item(1), item(2, { status_group: 'open' })];
-const AGREED = { promotions: [{ ...SHOWN, ...EARNED }], orders: TWO_ITEMS, commissions: [BOOKED] };
-
-interface Told {
-  readonly promotions?: readonly RowText[];
-  readonly orders?: readonly RowText[];
-  readonly commissions?: readonly RowText[];
-}
-
-const CLASSES: readonly (readonly [wanted: string, Told])[] = [
-  ['equal', {}],
-  ['equal', { commissions: [HALF, HALF] }],
-  ['equal', { promotions: [{ ...SHOWN, orders: null }], orders: [], commissions: [] }],
-  ['amount', { promotions: [{ ...SHOWN, ...EARNED, commission: '1.500001' }] }],
-  ['amount', { promotions: [{ ...SHOWN, ...EARNED, orders: '2' }] }],
-  ['amount', { orders: [item(1), item(2, { status_group: 'open', quantity: '1' })] }],
-  ['state', { orders: [item(1), item(2)] }],
-  ['state', { commissions: [{ ...BOOKED, commission_open: '0.76' }] }],
-  ['vat', { commissions: [{ ...BOOKED, revenue_original_incl_vat: '20' }] }],
-  ['missing_in_promotions', { promotions: [] }],
-  ['missing_in_orders', { orders: [] }],
-  ['missing_in_commissions', { commissions: [] }],
-  ['only_in_promotions', { orders: [], commissions: [] }],
-  ['only_in_orders', { promotions: [], commissions: [] }],
-  ['only_in_commissions', { promotions: [], orders: [] }],
-];
-
 export function marts(newWarehouse: NewWarehouse): void {
   const bench = useBench(newWarehouse);
   const make = (pipeline: Pipeline, on: Day, rows: readonly RowText[], options: SliceOptions = {}) =>
     bench.maker.make(pipeline, on, rows, options);
   const publish = (...slices: LoadSlice[]) => bench.target.publish(publicationOf('r1', slices));
   const ask = (sql: string) => rowsOf(bench.target, sql);
-  const publishTold = async (told: Told) => {
-    const all = { ...AGREED, ...told };
-    await publish(
-      await make(promotions, DAY, all.promotions),
-      await make(orders, DAY, all.orders),
-      await make(commissions, DAY, all.commissions),
-    );
-  };
 
   describe('mart.daily_performance', () => {
     const NUMBERS =
@@ -143,22 +87,6 @@ export function marts(newWarehouse: NewWarehouse): void {
     expect(await ask('SELECT DISTINCT as_of FROM mart.ageing')).toEqual([[DAY]]);
   });
 
-  test('mart.reversal counts what was turned down among what is decided', async () => {
-    const rows = [
-      item(1, { chunk_name: 'x' }),
-      item(2, { chunk_name: 'x', status_group: 'rejected', commission: '2.25' }),
-      item(3, { chunk_name: 'x', status_group: 'open' }),
-      item(4, { chunk_name: null, status_group: 'open' }),
-    ];
-    await publish(await make(orders, DAY, rows));
-    const figures = 'chunk_name, items, decided_items, rejected_items, commission, decided_commission, lost_commission';
-    const rates = 'CAST(reversal_rate AS varchar), CAST(lost_rate AS varchar)';
-    expect(await ask(`SELECT ${figures}, ${rates} FROM mart.reversal ORDER BY items`)).toEqual([
-      [null, '1', '0', '0', '0.750000', '0.000000', '0.000000', null, null],
-      ['x', '3', '2', '1', '3.750000', '3.000000', '2.250000', '0.5', '0.75'],
-    ]);
-  });
-
   test('mart.freshness tells the newest day of each pipeline and what can still change, of current slices only', async () => {
     await publish(await make(orders, DAY, [item(1), item(2)]));
     await publish(
@@ -171,41 +99,5 @@ export function marts(newWarehouse: NewWarehouse): void {
       ['orders', '2026-03-02', '2', '1', '0', '1', true],
       ['promotions', DAY, '1', '1', '0', '1', true],
     ]);
-  });
-
-  describe('mart.reconciliation', () => {
-    test.each(CLASSES)('finds %s', async (wanted, told) => {
-      await publishTold(told);
-      expect(await ask('SELECT class FROM mart.reconciliation')).toEqual([[wanted]]);
-    });
-
-    test('shows every figure beside the others, with the differences', async () => {
-      await publishTold({ commissions: [{ ...BOOKED, commission_original: '1.25', commission_open: '0.5' }] });
-      const figures = `promotions_orders, orders_orders, orders_difference, promotions_commission, orders_commission, commissions_original,
-        commission_promotions_orders, commission_commissions_orders, orders_approved, commissions_approved, orders_open, commissions_open,
-        open_difference, promotions_revenue_excl_vat, orders_revenue_excl_vat, commissions_revenue_incl_vat`;
-      const [row] = await ask(`SELECT ${figures} FROM mart.reconciliation`);
-      expect(row).toEqual([
-        ...[
-          '1',
-          '1',
-          '0',
-          '1.500000',
-          '1.500000',
-          '1.250000',
-          '0.000000',
-          '-0.250000',
-          '0.750000',
-          '0.750000',
-          '0.750000',
-        ],
-        ...['0.500000', '-0.250000', '20.000000', '20.000000', '24.200000'],
-      ]);
-    });
-
-    test('does not judge a day that one of the reports lacks', async () => {
-      await publish(await make(promotions, DAY, AGREED.promotions), await make(orders, DAY, []));
-      expect(await ask('SELECT class FROM mart.reconciliation')).toEqual([['not_loaded']]);
-    });
   });
 }

@@ -1,0 +1,11 @@
+-- severity: block
+-- about: every boundary of a reduction stands inside a rate that was seen at the same instant
+-- pipeline: commission-rates
+-- mend: make both again from the vault: partner-etl replay commission-rates --from D --to D
+SELECT part.observed_on AS slice_day, part.ean, part.condition, part.asked_price, part.observed_from, part.position
+FROM warehouse.fact_commission_reduction AS part
+WHERE {on_days:observed_on} AND NOT EXISTS (
+  SELECT 1 FROM warehouse.fact_commission_rate AS rate
+  WHERE rate.ean = part.ean AND rate.condition = part.condition
+    AND rate.asked_price IS NOT DISTINCT FROM part.asked_price AND rate.observed_from = part.observed_from
+)

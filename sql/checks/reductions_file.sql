@@ -1,0 +1,11 @@
+-- severity: block
+-- about: every line of the reductions file was seen in a file that is known
+-- pipeline: reductions
+-- mend: make both again from the vault: partner-etl replay reductions --from D --to D
+SELECT line.observed_on AS slice_day, line.observed_from, count(*) AS row_count, min(line.ean) AS ean
+FROM warehouse.reduction_line AS line
+WHERE {on_days:observed_on}
+GROUP BY line.observed_on, line.observed_from
+HAVING NOT EXISTS (
+  SELECT 1 FROM warehouse.reductions_file AS seen WHERE seen.observed_from = line.observed_from
+)

@@ -1,0 +1,38 @@
+/** HTML that cannot be broken out of: whatever is put into a template is text, unless it was made by a template itself. */
+
+export class Markup {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+type Part = string | number | Markup | null | readonly Markup[];
+
+/** `html\`<b>${text}</b>\`` escapes `text`; lists of markup are put one behind the other, null is nothing. */
+export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Markup {
+  return new Markup(strings.map((text, i) => text + (i < parts.length ? partText(parts[i]!) : '')).join(''));
+}
+
+function partText(part: Part): string {
+  if (part === null) return '';
+  if (part instanceof Markup) return part.text;
+  return Array.isArray(part) ? part.map((one: Markup) => one.text).join('') : escaped(String(part));
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** Text as HTML, in an element or an attribute in quotes. Control characters, which no page may have, become U+FFFD. */
+export function escaped(text: string): string {
+  return text
+    .toWellFormed()
+    .replaceAll(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g, '\ufffd')
+    .replaceAll(/[&<>"']/g, (character) => ENTITIES[character]!);
+}

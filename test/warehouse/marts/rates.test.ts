@@ -1,0 +1,4 @@
+import { duckdbWarehouse } from '../duckdb/warehouse.ts';
+import { rateMarts } from './rates.ts';
+
+rateMarts(duckdbWarehouse);

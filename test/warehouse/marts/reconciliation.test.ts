@@ -1,0 +1,4 @@
+import { duckdbWarehouse } from '../duckdb/warehouse.ts';
+import { reconciliation } from './reconciliation.ts';
+
+reconciliation(duckdbWarehouse);

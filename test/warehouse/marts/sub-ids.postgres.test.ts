@@ -1,0 +1,4 @@
+import { postgresWarehouse } from '../postgres/warehouse.ts';
+import { subIds } from './sub-ids.ts';
+
+subIds(postgresWarehouse);

@@ -1,0 +1,4 @@
+import { duckdbWarehouse } from '../duckdb/warehouse.ts';
+import { subIds } from './sub-ids.ts';
+
+subIds(duckdbWarehouse);

@@ -1,0 +1,4 @@
+import { postgresWarehouse } from './postgres/warehouse.ts';
+import { sentinels } from './sentinels.ts';
+
+sentinels(postgresWarehouse);
