@@ -45,6 +45,7 @@ export async function openApp(world: Surroundings): Promise<App> {
     timeZone: config.timeZone,
     today: todayOf(config, clock),
     guard: config.guards.shrink,
+    retention: config.retention,
     pipelines,
     isEnabled: ({ name }) => timingOf(config, name)?.enabled ?? false,
     reports: new Map(Object.entries(config.reports)),

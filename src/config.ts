@@ -68,6 +68,18 @@ export interface FollowingSettings extends PipelineTiming {
   readonly callsPerNight: number;
 }
 
+/** What `serve` runs besides the receiver. */
+export interface ServeSettings {
+  /** Whether it starts pipelines when they are due. */
+  readonly schedule: boolean;
+  /** After so many minutes a scheduled run is stopped. */
+  readonly runLimitMinutes: number;
+  /** Where it tells how it is. */
+  readonly host: string;
+  /** 0: any free one. */
+  readonly port: number;
+}
+
 /** The receiver of push messages. */
 export interface PushSettings {
   readonly enabled: boolean;
@@ -101,6 +113,15 @@ export interface GuardSettings {
   readonly shrink: ShrinkGuard;
 }
 
+/** How long things are kept; null: as long as there is room. */
+export interface RetentionSettings {
+  readonly vaultDays: number | null;
+  readonly vaultMiB: number | null;
+  readonly refusedDays: number | null;
+  readonly tornDays: number | null;
+  readonly runsDays: number | null;
+}
+
 export interface Config extends Partners {
   readonly home: HomePaths;
   /** Pretend that this is today; null: ask the clock. See `todayOf`. */
@@ -119,11 +140,13 @@ export interface Config extends Partners {
   readonly subscriptions: PipelineTiming;
   readonly processStatuses: FollowingSettings;
   readonly pushLinks: FollowingSettings;
+  readonly serve: ServeSettings;
   readonly push: PushSettings;
   readonly targets: TargetSettings;
   /** The grammar is checked; null: sub-IDs are not taken apart. */
   readonly subIds: { readonly grammar: string | null };
   readonly guards: GuardSettings;
+  readonly retention: RetentionSettings;
   /** Settings files that were read, as shown to people, the overriding one last. */
   readonly files: readonly string[];
   /** To be told to the operator; nothing that stops anything. */
@@ -177,9 +200,11 @@ export async function loadConfig(sources: ConfigSources): Promise<Config> {
     ...partnersOf(settings, addresses, pairs),
     timeZone: settings.service.timeZone,
     ...loadingOf(settings, cwd),
+    serve: settings.serve,
     subIds: settings.subIds,
     targets: { duckdb: settings.targets.duckdb.enabled, postgresUrl: fromEnv.postgresUrl },
     guards: settings.guards,
+    retention: settings.retention,
     files: over === null ? [base.name] : [base.name, over.name],
     warnings: [...fromEnv.warnings, ...pairs.warnings],
   });

@@ -6,13 +6,15 @@
  * this kind through the thread pool, whose size is fixed once it has begun to work.
  */
 import { CliContext } from './cli/context.ts';
+import { readEnvFile } from './cli/env-file.ts';
 import { describeFailure } from './cli/failure.ts';
 import { Interrupt, type InterruptName } from './cli/interrupt.ts';
 import { findPackage } from './cli/package-root.ts';
 import { runProgram } from './cli/program.ts';
 import type { Writer } from './cli/screen.ts';
+import { stopReason } from './cli/stop-request.ts';
 import { systemClock } from './core/clock.ts';
-import { EXIT } from './core/errors.ts';
+import { asEtlError, EXIT, exitCodeOf } from './core/errors.ts';
 
 function writerOf(stream: NodeJS.WriteStream): Writer {
   // Whoever reads our output may have seen enough (`| head`): the rest is dropped, and the work goes on.
@@ -30,25 +32,50 @@ function writerOf(stream: NodeJS.WriteStream): Writer {
   };
 }
 
+const words = process.argv.slice(2);
+
+/** The environment, with what .env of the working directory adds. Help and the version need none of it. */
+async function environment(): Promise<NodeJS.ProcessEnv> {
+  const { env } = process;
+  if (words.some((word) => /^(?:-h|--help|-V|--version|help)$/.test(word))) return env;
+  try {
+    return { ...env, ...(await readEnvFile(process.cwd(), env, process.getuid?.() ?? null)) };
+  } catch (thrown) {
+    process.stderr.write(`${describeFailure(thrown, { verbose: false, secrets: [] })}\n`);
+    process.exit(exitCodeOf(asEtlError(thrown)));
+  }
+}
+
 const { root, version } = await findPackage(import.meta.dirname);
 const interrupt = new Interrupt({
   say: (text) => context.screen.print(text),
   exit: (code) => process.exit(code),
 });
 const context = new CliContext({
-  env: process.env,
+  env: await environment(),
   cwd: process.cwd(),
   packageRoot: root,
   version,
   stdout: writerOf(process.stdout),
   stderr: writerOf(process.stderr),
+  // Opened by who asks a question, and by nobody else.
+  get stdin() {
+    return process.stdin;
+  },
   clock: systemClock,
   interrupt,
+  program: [process.execPath, ...process.execArgv, ...process.argv.slice(1, 2)],
 });
 for (const name of ['SIGINT', 'SIGTERM'] satisfies InterruptName[]) process.on(name, () => interrupt.press(name));
+if (process.channel) {
+  // A scheduled run, which `serve` asks to stop through this channel; without a `serve` it is to stop as well.
+  process.on('message', (message) => interrupt.ask(stopReason(message)));
+  process.on('disconnect', () => interrupt.ask(stopReason(null)));
+  process.channel.unref();
+} else if (process.connected === false) interrupt.ask(stopReason(null)); // it was gone before this could listen
 process.on('uncaughtException', (thrown) => {
   const { verbose } = context.verbosity;
   context.screen.print(describeFailure(thrown, { verbose, secrets: context.secrets }));
   process.exit(EXIT.failed);
 });
-process.exitCode = await runProgram(process.argv.slice(2), context);
+process.exitCode = await runProgram(words, context);

@@ -1,5 +1,6 @@
 /** What a command is given: the world around the program, and what the global options made of it. */
-
+import path from 'node:path';
+import type { Readable } from 'node:stream';
 import { type Environment, secretsIn } from '../config/environment.ts';
 import { type Config, loadConfig, secretsOf } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
@@ -19,9 +20,16 @@ export interface Surroundings {
   readonly version: string;
   readonly stdout: Writer;
   readonly stderr: Writer;
+  /** Where answers to questions come from; absent: nobody is there to answer. */
+  readonly stdin?: Input;
   readonly clock: Clock;
   readonly interrupt: Interrupt;
+  /** What starts this program as another process: the file, and the arguments before those of the program. */
+  readonly program?: readonly string[];
 }
+
+/** A terminal, a pipe or a file that is read; `isTTY` as that of process.stdin. */
+export type Input = Readable & { readonly isTTY?: boolean };
 
 /**
  * Before an action runs, `settle` has been told the global options; log and progress are made when first asked for.
@@ -37,6 +45,7 @@ export class CliContext {
   readonly screen: Screen;
   readonly clock: Clock;
   readonly interrupt: Interrupt;
+  private readonly surroundings: Surroundings;
   private given: Verbosity = { verbose: false, quiet: false };
   private code = 0;
   private secretTexts: readonly string[];
@@ -51,9 +60,26 @@ export class CliContext {
     this.version = surroundings.version;
     this.stdout = surroundings.stdout;
     this.screen = new Screen(surroundings.stderr);
+    this.surroundings = surroundings;
     this.clock = surroundings.clock;
     this.interrupt = surroundings.interrupt;
     this.secretTexts = secretsIn(surroundings.env);
+  }
+
+  /** The same world with other variables, and settings that are read anew. */
+  withEnvironment(env: Environment): CliContext {
+    const context = new CliContext({ ...this.surroundings, env });
+    context.settle(this.given);
+    return context;
+  }
+
+  get stdin(): Input | null {
+    return this.surroundings.stdin ?? null;
+  }
+
+  /** What starts this program as another process; that of the package unless told. */
+  get program(): readonly string[] {
+    return this.surroundings.program ?? [process.execPath, path.join(this.packageRoot, 'bin', 'partner-etl.js')];
   }
 
   /** --verbose and --quiet. */

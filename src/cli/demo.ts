@@ -88,6 +88,7 @@ Where to look next:
   ${at} status
   ${at} explain orders ${'$(date -d yesterday +%F)'}
   ${at} sql "SELECT site_name, sum(commission) FROM warehouse.fact_order_item GROUP BY 1 ORDER BY 2 DESC"
+  ${at} docs --answers         every table and column, and twenty questions with their answers
   ${at} verify
 With your own credentials: npx partner-etl init
 `;

@@ -3,36 +3,40 @@ import { access, constants, mkdtemp, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Config } from '../config.ts';
-import { asEtlError } from '../core/errors.ts';
 import { Engine, quoteText } from '../engine/duckdb.ts';
 import { AREAS, type PartnerSettings } from '../partner/settings.ts';
-
-export type CheckState = 'ok' | 'warning' | 'broken' | 'skipped';
-
-export interface Finding {
-  readonly state: CheckState;
-  readonly detail: string;
-  /** What the operator does about it; null when there is nothing to do. */
-  readonly mend: string | null;
-}
-
-export interface NamedFinding extends Finding {
-  readonly check: string;
-}
+import {
+  broken,
+  type CheckState,
+  type Finding,
+  guarded,
+  type NamedFinding,
+  ok,
+  skipped,
+  warning,
+} from './doctor-finding.ts';
+import { checkHomeParts, checkHomeRights } from './doctor-home.ts';
+import { checkSignatures } from './doctor-signature.ts';
 
 /** What the checks reach out to; each is handed in, so that a check is the same against anything. */
 export interface DoctorWorld {
   readonly config: Config;
   /** As in process.versions.node. */
   readonly nodeVersion: string;
-  /** Version of the Postgres at that address; throws an EtlError with the mend. */
-  readonly checkPostgres: (url: string) => Promise<string>;
+  /** The user we are; null where files have no owners. */
+  readonly uid: number | null;
+  /** Whether the DuckDB warehouse can be made or replaced, and is one that this program understands. */
+  readonly warehouse: () => Promise<Finding>;
+  /** The Postgres that is turned on: its version, our rights, its time zones. */
+  readonly postgres: () => Promise<Finding>;
   /** Whether push messages can come in. */
   readonly receiver: () => Promise<Finding>;
   /** What lies on disk of the token, without asking for one. */
   readonly tokenState: () => Promise<Finding>;
   /** A token, asked for when none is on disk: at most one request. null: not wanted. */
   readonly online: (() => Promise<Finding>) | null;
+  /** A call to every endpoint, and what hangs on the answers; none where `online` found no token. */
+  readonly service: () => Promise<readonly NamedFinding[]>;
 }
 
 /** The oldest Node that works; package.json says the same. */
@@ -49,44 +53,29 @@ export async function runChecks(world: DoctorWorld): Promise<NamedFinding[]> {
     ['settings', () => checkSettings(world.config)],
     ['eans', () => checkEans(world.config)],
     ['home', () => checkHome(world.config.home.root)],
+    ['rights', () => checkHomeRights(world.config.home.root, world.uid)],
+    ['owners', () => checkHomeParts(world.config.home.root, world.uid)],
     ['disk', () => checkDisk(world.config.home.root)],
     ['duckdb', checkDuckdb],
+    ['warehouse', world.warehouse],
     ['time zone', () => checkTimeZone(world.config.timeZone)],
-    ['postgres', () => checkPostgres(world)],
+    ['postgres', world.postgres],
     ['receiver', world.receiver],
+    ['signatures', checkSignatures],
     ['credentials', () => checkCredentials(world.config)],
     ['token', world.tokenState],
-    ['online', world.online ?? (() => skipped('not asked for: --online gets a token, with one request at the most'))],
+    [
+      'online',
+      world.online ??
+        (() => skipped('not asked for: --online gets a token, with one request at the most, and calls every endpoint')),
+    ],
   ];
   const findings: NamedFinding[] = [];
   // One after the other: a machine in trouble is not helped by five things at once.
   for (const [check, look] of checks) findings.push({ check, ...(await guarded(look)) });
-  return findings;
-}
-
-export async function guarded(look: () => Finding | Promise<Finding>): Promise<Finding> {
-  try {
-    return await look();
-  } catch (thrown) {
-    const error = asEtlError(thrown);
-    return broken(error.message, error.hint ?? 'see the message');
-  }
-}
-
-export function ok(detail: string): Finding {
-  return { state: 'ok', detail, mend: null };
-}
-
-export function warning(detail: string, mend: string): Finding {
-  return { state: 'warning', detail, mend };
-}
-
-export function broken(detail: string, mend: string): Finding {
-  return { state: 'broken', detail, mend };
-}
-
-export function skipped(detail: string): Finding {
-  return { state: 'skipped', detail, mend: null };
+  // Without a token every call would fail for the same reason.
+  const hasToken = findings.at(-1)?.state === 'ok';
+  return world.online !== null && hasToken ? [...findings, ...(await world.service())] : findings;
 }
 
 export function checkNode(version: string): Finding {
@@ -171,15 +160,31 @@ async function checkDuckdb(): Promise<Finding> {
   });
 }
 
+/** Of winter and of summer. */
+const INSTANTS = ['2024-01-15T12:00:00Z', '2024-07-15T12:00:00Z'];
+
+/** What a clock in the zone shows, by Node's zone data: `13:00`. */
+function clockAt(instant: string, zone: string): string {
+  const format = new Intl.DateTimeFormat('en-GB', { timeZone: zone, hour: '2-digit', minute: '2-digit' });
+  return format.format(new Date(instant));
+}
+
+/** What a Postgres is asked about the zone, and the one right answer. */
+export function zoneQuestion(zone: string): { readonly sql: string; readonly answer: string } {
+  const parts = INSTANTS.map((at) => `to_char(TIMESTAMPTZ '${at}' AT TIME ZONE ${quoteText(zone)}, 'HH24:MI')`);
+  return {
+    sql: `SELECT ${parts.join(" || ' ' || ")} AS at`,
+    answer: INSTANTS.map((at) => clockAt(at, zone)).join(' '),
+  };
+}
+
 /** Both zone databases in use must know the zone and agree on it: Node's decides on days, DuckDB's on order times. */
 async function checkTimeZone(zone: string): Promise<Finding> {
   return withEngine(async (engine) => {
-    const instants = ['2024-01-15T12:00:00Z', '2024-07-15T12:00:00Z'];
-    for (const instant of instants) {
+    for (const instant of INSTANTS) {
       const sql = `SELECT strftime(TIMESTAMPTZ ${quoteText(instant)} AT TIME ZONE ${quoteText(zone)}, '%H:%M') AS at`;
       const inDuckdb = String((await engine.row(sql)).at);
-      const format = new Intl.DateTimeFormat('en-GB', { timeZone: zone, hour: '2-digit', minute: '2-digit' });
-      const inNode = format.format(new Date(instant));
+      const inNode = clockAt(instant, zone);
       if (inDuckdb !== inNode)
         return broken(
           `${zone} at ${instant} is ${inNode} for Node and ${inDuckdb} for DuckDB`,
@@ -202,12 +207,6 @@ async function withEngine<T>(work: (engine: Engine) => Promise<T>): Promise<T> {
   } finally {
     await rm(tempDir, { recursive: true, force: true });
   }
-}
-
-async function checkPostgres({ config, checkPostgres: check }: DoctorWorld): Promise<Finding> {
-  const { postgresUrl } = config.targets;
-  if (postgresUrl === null) return skipped('off: PARTNER_ETL_POSTGRES_URL turns it on');
-  return ok(await check(postgresUrl));
 }
 
 function checkCredentials({ partners, partnerMissing }: Config): Finding {

@@ -2,7 +2,7 @@
 import type { PushSettings } from '../config.ts';
 import { readCertificate } from '../serve/certificate.ts';
 import { isLoopback } from '../serve/source-address.ts';
-import { broken, type Finding, ok, skipped, warning } from './doctor-checks.ts';
+import { broken, type Finding, ok, skipped, warning } from './doctor-finding.ts';
 
 const MS_PER_DAY = 86_400_000;
 /** A certificate that is renewed by itself is so well before. */

@@ -5,22 +5,14 @@ import type { Config } from '../config.ts';
 import { asEtlError, EXIT } from '../core/errors.ts';
 import { AREAS } from '../partner/settings.ts';
 import { CachedTokenSource, type TokenSource, type TokenState, tokenFiles } from '../partner/token.ts';
+import { openDuckdbTarget } from '../warehouse/duckdb/target.ts';
 import { openPostgresTarget } from '../warehouse/postgres/target.ts';
 import type { CliContext } from './context.ts';
-import {
-  broken,
-  checkNode,
-  clientOf,
-  type DoctorWorld,
-  type Finding,
-  guarded,
-  type NamedFinding,
-  ok,
-  runChecks,
-  together,
-  warning,
-} from './doctor-checks.ts';
+import { checkNode, clientOf, type DoctorWorld, runChecks, together, zoneQuestion } from './doctor-checks.ts';
+import { broken, type Finding, guarded, type NamedFinding, ok, skipped, warning } from './doctor-finding.ts';
+import { judgeReached, reach } from './doctor-reach.ts';
 import { checkReceiver } from './doctor-receiver.ts';
+import { checkService } from './doctor-service.ts';
 import { addExamples } from './help.ts';
 import { printJson } from './output.ts';
 
@@ -34,32 +26,41 @@ export function register(program: Command, context: CliContext): void {
     .command('doctor')
     .summary('check everything and say the mend')
     .description(
-      'Checks Node, settings, home directory, disk, DuckDB, time zones, Postgres, the receiver of push messages, credentials and the token on disk.\n' +
+      'Checks Node, settings, the home directory and whose it is, disk, both warehouses, time zones, the receiver of push messages,\n' +
+        'signatures, credentials and the token on disk. With --online also the credentials, every endpoint, the clock and the webhook.\n' +
         'Exits with 0 when nothing is broken, 1 when something is, 2 when the settings cannot be read.',
     )
-    .option('--online', 'also get a token: with one request, or none when the one on disk still serves')
+    .option(
+      '--online',
+      'also get a token (one request, or none when the one on disk still serves) and call every endpoint once',
+    )
     .option('--json', 'print one JSON document')
     .action((options: DoctorOptions) => doctor(options, context));
   addExamples(command, [
     ['doctor', 'without calling the service'],
-    ['doctor --online', 'also whether the credentials are accepted'],
+    ['doctor --online', 'also whether the credentials are accepted and every endpoint answers'],
   ]);
 }
 
 async function doctor({ online = false, json = false }: DoctorOptions, context: CliContext): Promise<void> {
-  let config: Config;
+  let findings: NamedFinding[];
   try {
-    config = await context.config();
+    findings = await diagnose(context, { online });
   } catch (thrown) {
     const { message, hint } = asEtlError(thrown);
     const settings = { check: 'settings', ...broken(message, hint ?? 'see the message') };
-    if (json) tellAsJson([{ check: 'node', ...checkNode(process.versions.node) }, settings], context);
+    const node = { check: 'node', ...checkNode(process.versions.node) };
+    if (json) printJson(context.stdout, documentOf([node, settings]));
     throw thrown;
   }
-  const findings = await runChecks(worldOf(config, online, context));
-  if (json) tellAsJson(findings, context);
-  else tell(findings, context);
+  if (json) printJson(context.stdout, documentOf(findings));
+  else context.stdout.write(`${linesOf(findings).join('\n')}\n`);
   context.finish(findings.some(({ state }) => state === 'broken') ? EXIT.failed : EXIT.done);
+}
+
+/** Everything that is checked. Errors: those of the settings. */
+export async function diagnose(context: CliContext, { online }: { readonly online: boolean }): Promise<NamedFinding[]> {
+  return runChecks(worldOf(await context.config(), online, context));
 }
 
 function worldOf(config: Config, online: boolean, context: CliContext): DoctorWorld {
@@ -68,19 +69,60 @@ function worldOf(config: Config, online: boolean, context: CliContext): DoctorWo
   return {
     config,
     nodeVersion: process.versions.node,
-    checkPostgres: async (url) => {
-      const target = openPostgresTarget({ url, workDir: config.home.work, clock, pipelines });
-      try {
-        return await target.check();
-      } finally {
-        await target.close();
-      }
-    },
+    uid: process.getuid?.() ?? null,
+    warehouse: () => checkWarehouse(config, context),
+    postgres: () => checkPostgres(config, context),
     receiver: () => checkReceiver(config.push, clock.now()),
     tokenState: () => ofEach(sources, async ({ token }) => judgeToken(await token.state())),
     online: online ? () => ofEach(sources, ({ token }) => askOnce(token, context.signal)) : null,
+    service: () => askService(config, context),
   };
 }
+
+async function checkWarehouse({ targets, home }: Config, { clock }: CliContext): Promise<Finding> {
+  if (!targets.duckdb) return skipped('targets.duckdb.enabled is false');
+  const target = openDuckdbTarget({ file: home.warehouse, workDir: home.work, clock, pipelines });
+  try {
+    await target.check();
+    return ok((await target.exists()) ? home.warehouse : `${home.warehouse} will be made by the first run`);
+  } finally {
+    await target.close();
+  }
+}
+
+async function checkPostgres({ targets, home, timeZone }: Config, { clock }: CliContext): Promise<Finding> {
+  const { postgresUrl: url } = targets;
+  if (url === null) return skipped('off: PARTNER_ETL_POSTGRES_URL turns it on');
+  const target = openPostgresTarget({ url, workDir: home.work, clock, pipelines });
+  try {
+    const version = await target.check();
+    const { sql, answer } = zoneQuestion(timeZone);
+    const told = String((await target.query(sql, 1)).rows[0]?.[0]);
+    if (told === answer) return ok(`${version}, knows ${timeZone}`);
+    return broken(
+      `${timeZone} shows ${told} in this Postgres and ${answer} in Node`,
+      'bring the time zone data of the server up to date (package tzdata)',
+    );
+  } finally {
+    await target.close();
+  }
+}
+
+/** Every endpoint, the clocks, and by what the answers tell, the way of push messages. */
+async function askService(config: Config, { clock, signal }: CliContext): Promise<readonly NamedFinding[]> {
+  const { findings, subscriptions } = await checkService(config, { clock, signal, random: Math.random });
+  const urls = [...new Set(subscriptions.flatMap(({ url }) => url ?? []))];
+  if (!config.push.enabled || urls.length === 0) {
+    const why = config.push.enabled ? 'no subscription names an address' : 'push.enabled is false';
+    return [...findings, { check: 'webhook', ...skipped(why) }];
+  }
+  const reached: NamedFinding[] = [];
+  for (const url of urls.slice(0, MOST_WEBHOOKS))
+    reached.push({ check: 'webhook', ...judgeReached(url, await reach(url, clock), config.push.path) });
+  return [...findings, ...reached];
+}
+
+const MOST_WEBHOOKS = 5;
 
 interface PairSource {
   readonly about: string;
@@ -135,19 +177,19 @@ export function judgeToken(state: TokenState): Finding {
   return ok(expiresAt === null ? `none on disk, ${asked}` : `on disk, expires at ${expiresAt}, ${asked}`);
 }
 
-function tellAsJson(findings: readonly NamedFinding[], context: CliContext): void {
-  printJson(context.stdout, { healthy: findings.every(({ state }) => state !== 'broken'), checks: findings });
+export function documentOf(findings: readonly NamedFinding[]) {
+  return { healthy: findings.every(({ state }) => state !== 'broken'), checks: findings };
 }
 
 const STATE_WIDTH = 7;
 
-function tell(findings: readonly NamedFinding[], context: CliContext): void {
+/** A line for each finding, with the mend below what has one, and the sum of it. */
+export function linesOf(findings: readonly NamedFinding[]): string[] {
   const width = Math.max(...findings.map(({ check }) => check.length));
-  for (const { check, state, detail, mend } of findings) {
-    const lines = [`${state.padEnd(STATE_WIDTH)}  ${check.padEnd(width)}  ${detail}`];
-    if (mend !== null) lines.push(`${' '.repeat(STATE_WIDTH + width + 4)}mend: ${mend}`);
-    context.stdout.write(`${lines.join('\n')}\n`);
-  }
+  const lines = findings.flatMap(({ check, state, detail, mend }) => [
+    `${state.padEnd(STATE_WIDTH)}  ${check.padEnd(width)}  ${detail}`,
+    ...(mend === null ? [] : [`${' '.repeat(STATE_WIDTH + width + 4)}mend: ${mend}`]),
+  ]);
   const count = findings.filter(({ state }) => state === 'broken').length;
-  context.stdout.write(count === 0 ? 'Nothing is broken.\n' : `${count} broken.\n`);
+  return [...lines, count === 0 ? 'Nothing is broken.' : `${count} broken.`];
 }

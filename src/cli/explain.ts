@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Day } from '../core/days.ts';
+import { prunedWords } from '../core/pruned.ts';
 import { type Explanation, explain } from '../run/explain.ts';
 import type { CliContext } from './context.ts';
 import { addExamples } from './help.ts';
@@ -64,7 +65,7 @@ function tell(cli: CliContext, e: Explanation): void {
         f.status,
         f.items,
         f.sha256?.slice(0, 12),
-        f.error_message,
+        f.pruned_at === undefined ? f.error_message : `answer ${prunedWords(f.pruned_at)}`,
       ]),
     );
   }

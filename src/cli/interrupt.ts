@@ -1,5 +1,5 @@
 /** Ctrl-C: the first asks the work to end cleanly, the second ends the program. */
-import { EtlError } from '../core/errors.ts';
+import { EtlError, EXIT } from '../core/errors.ts';
 
 export type InterruptName = 'SIGINT' | 'SIGTERM';
 
@@ -17,6 +17,7 @@ export class Interrupt {
   /** What the operator is told; a command that has no slices says something else. */
   notice = 'finishing the slice in hand, press again to stop at once';
   private readonly controller = new AbortController();
+  private isPressed = false;
   private readonly options: InterruptOptions;
 
   constructor(options: InterruptOptions) {
@@ -28,12 +29,24 @@ export class Interrupt {
   }
 
   press(name: InterruptName): void {
-    if (this.signal.aborted) {
+    if (this.isPressed) {
       this.options.exit(EXIT_OF[name]);
       return;
     }
+    this.isPressed = true;
     this.options.say(this.notice);
     const hint = 'start it again: it goes on where it stopped';
     this.controller.abort(new EtlError('failed', 'interrupted', `interrupted by ${name}`, { hint }));
+  }
+
+  /** Asks the work to end cleanly for a reason that is no signal; a signal that comes then is still the first. */
+  ask(reason: EtlError): void {
+    this.controller.abort(reason);
+  }
+
+  /** Ends the program at once, as failed, because something hangs. */
+  giveUp(text: string): void {
+    this.options.say(text);
+    this.options.exit(EXIT.failed);
   }
 }

@@ -1,5 +1,6 @@
 /** How a command that moved data tells what came of it. */
 import type { RunOutcome } from '../run/session.ts';
+import type { RunChanges } from '../run/what-changed.ts';
 import { brokenText } from '../warehouse/checks.ts';
 import type { CliContext } from './context.ts';
 import { describeFailure } from './failure.ts';
@@ -20,9 +21,10 @@ export function tellOutcome(cli: CliContext, outcome: RunOutcome, asJson: boolea
 const ERRORS_SHOWN = 5;
 const CHECKS_SHOWN = 10;
 
-function documentOf({ run, published, errors }: RunOutcome) {
+function documentOf({ run, published, errors, changes }: RunOutcome) {
   return {
     ...run,
+    changes,
     published: published.map(({ target, result, holds }) => ({
       target,
       ...(result ?? { slices: 0, rows: 0, warnings: [] }),
@@ -38,7 +40,7 @@ function documentOf({ run, published, errors }: RunOutcome) {
   };
 }
 
-function linesOf({ run, published }: RunOutcome): string[] {
+function linesOf({ run, published, changes }: RunOutcome): string[] {
   const { summary } = run;
   if (!summary) return [];
   const n = (value: number) => value.toLocaleString('en-US');
@@ -51,6 +53,8 @@ function linesOf({ run, published }: RunOutcome): string[] {
         `${target}: ${counted(result.slices, 'slice')}, ${counted(result.rows, 'row')} loaded in ${(result.tookMs / 1000).toFixed(1)} s`,
       );
     else lines.push(`${target}: nothing to load`);
+  const news = newsOf(changes);
+  if (news.length > 0) lines.push(news.join(', '));
   lines.push(...checkLines(published));
   if (summary.slices_held > 0)
     lines.push(
@@ -63,6 +67,26 @@ function linesOf({ run, published }: RunOutcome): string[] {
   if (summary.rejects > 0) lines.push(`${n(summary.rejects)} rows were rejected: partner-etl rejects shows them`);
   if (summary.duplicates > 0) lines.push(`${n(summary.duplicates)} exact duplicates were dropped`);
   return lines;
+}
+
+/** What is worth telling somebody who earns the money; nothing for what is zero. */
+export function newsOf(changes: RunChanges): string[] {
+  const { new_items: fresh, vanished_items: gone, approved_items: approved, paid_items: paid } = changes;
+  const news: string[] = [];
+  if (fresh > 0) news.push(`${counted(fresh, 'new order item')}`);
+  if (approved > 0) news.push(`newly approved: ${amount(changes.approved_commission)} of ${counted(approved, 'item')}`);
+  if (paid > 0) news.push(`payment begun: ${amount(changes.paid_commission)} of ${counted(paid, 'item')}`);
+  if (gone > 0) news.push(`${counted(gone, 'vanished item')}`);
+  const restated = Object.entries(changes.restated_days);
+  const days = restated.map(([pipeline, number]) => `${pipeline} ${number.toLocaleString('en-US')}`);
+  if (days.length > 0) news.push(`restated days: ${days.join(', ')}`);
+  return news;
+}
+
+/** Decimal text with its thousands apart, and no digit lost. */
+function amount(text: string): string {
+  const [whole = '', fraction = ''] = text.split('.');
+  return `${whole.replaceAll(/\B(?=(?:\d{3})+$)/g, ',')}.${fraction} commission`;
 }
 
 /** Holds and warnings of checks, each once however many targets have it. */

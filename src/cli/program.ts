@@ -13,6 +13,7 @@ import { addExamples } from './help.ts';
 import * as init from './init.ts';
 import * as lookup from './lookup.ts';
 import * as plan from './plan.ts';
+import * as prune from './prune.ts';
 import * as rejects from './rejects.ts';
 import * as run from './run.ts';
 import * as sandbox from './sandbox.ts';
@@ -37,6 +38,7 @@ const COMMANDS: readonly CommandFile[] = [
   rejects,
   again,
   verify,
+  prune,
   lookup,
   subscriptions,
   sql,

@@ -18,6 +18,8 @@ interface Track {
   readonly windows: number;
   readonly unit: ProgressUnit;
   readonly beganMs: number;
+  /** Of the night's budget; null where there is none. */
+  readonly callsAllowed: number | null;
   done: number;
   rows: number;
   changed: number;
@@ -40,9 +42,11 @@ export function createProgress({ screen, clock, quiet }: ProgressOptions): Progr
     screen.live([...tracks.values()].map((track) => lineOf(track, clock.now())));
   };
   return {
-    begin(pipeline, windows, unit = 'window') {
+    begin(pipeline, windows, unit = 'window', callsAllowed) {
       const now = clock.now();
-      tracks.set(pipeline, { pipeline, windows, unit, beganMs: now, done: 0, rows: 0, changed: 0, shownMs: now });
+      const counts = { done: 0, rows: 0, changed: 0 };
+      const budget = { callsAllowed: callsAllowed ?? null };
+      tracks.set(pipeline, { pipeline, windows, unit, beganMs: now, ...budget, ...counts, shownMs: now });
       if (screen.isTTY) draw();
       else screen.print(`${pipeline}: ${counted(windows, unit)} to ${unit === 'segment' ? 'take in' : 'fetch'}`);
     },
@@ -87,6 +91,8 @@ function lineOf(track: Track, nowMs: number): string {
     counted(track.rows, 'row'),
   ];
   if (elapsedMs > 0 && track.rows > 0) parts.push(`${counted(Math.round((track.rows * 1000) / elapsedMs), 'row')}/s`);
+  if (track.callsAllowed !== null)
+    parts.push(`${counted(Math.max(0, track.callsAllowed - track.done), 'call')} left in the budget`);
   const left = track.windows - track.done;
   if (track.done > 0 && left > 0) parts.push(`about ${duration((elapsedMs / track.done) * left)} left`);
   return `${track.pipeline}: ${parts.join(', ')}`;

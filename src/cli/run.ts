@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
-import { runNight } from '../run/night.ts';
+import { isAnythingDue, runNight } from '../run/night.ts';
 import type { CliContext } from './context.ts';
 import { addExamples } from './help.ts';
 import { tellOutcome } from './outcome.ts';
+import { printJson } from './output.ts';
 import { withApp } from './with-app.ts';
 
 export function register(program: Command, cli: CliContext): void {
@@ -10,12 +11,19 @@ export function register(program: Command, cli: CliContext): void {
     .command('run')
     .description('the nightly job: fetch what is due, load, check, publish')
     .argument('[pipelines...]', 'all enabled ones when none is named')
+    .option('--if-due', 'do nothing, and record no run, when nothing is due')
     .option('--json', 'print the result as one JSON document')
-    .action(async (pipelines: string[], { json = false }: { json?: boolean }) => {
-      tellOutcome(cli, await withApp(cli, (context) => runNight(context, pipelines)), json);
+    .action(async (pipelines: string[], { json = false, ifDue = false }: { json?: boolean; ifDue?: boolean }) => {
+      const outcome = await withApp(cli, async (context) =>
+        !ifDue || (await isAnythingDue(context, pipelines)) ? runNight(context, pipelines) : null,
+      );
+      if (outcome) tellOutcome(cli, outcome, json);
+      else if (json) printJson(cli.stdout, { nothing_due: true });
+      else if (!cli.verbosity.quiet) cli.stdout.write('nothing is due\n');
     });
   addExamples(command, [
     ['run', 'everything that is due'],
     ['run orders', 'only the orders'],
+    ['run push-messages --if-due', 'what was pushed, when something was'],
   ]);
 }

@@ -1,7 +1,12 @@
-/** `serve`: the receiver of push messages, until Ctrl-C. */
+/** `serve`: the scheduler and the receiver of push messages, until Ctrl-C. */
 import type { Command } from 'commander';
+import { type Config, timingOf } from '../config.ts';
 import { EtlError } from '../core/errors.ts';
-import { serve } from '../serve/serve.ts';
+import { isNamed, type Pipeline } from '../core/pipeline.ts';
+import { scheduleOf } from '../serve/schedule.ts';
+import type { Schedules } from '../serve/schedule-due.ts';
+import { processStarter } from '../serve/scheduler-process.ts';
+import { type Addresses, serve } from '../serve/serve.ts';
 import type { CliContext } from './context.ts';
 import { addExamples } from './help.ts';
 import { withApp } from './with-app.ts';
@@ -13,12 +18,14 @@ interface ServeOptions {
 export function register(program: Command, cli: CliContext): void {
   const command = program
     .command('serve')
-    .summary('the receiver of push messages')
+    .summary('the scheduler, and the receiver of push messages')
     .description(
-      'Receives push messages and writes them to the inbox, from which `run push-messages` takes them into the warehouse.\n' +
-        'Where it listens and what it takes stands in the section push of the settings. Runs until Ctrl-C.',
+      'Runs every enabled pipeline by its schedule (pipelines.NAME.schedule in the settings), each run a process of its own; what was\n' +
+        'missed while the machine was off is made up for once. Receives push messages and writes them to the inbox, from which\n' +
+        'the schedule of push-messages takes them into the warehouse (section push). Tells how it is on /healthz (section serve).\n' +
+        'Runs until Ctrl-C or SIGTERM, and is gone 20 seconds later.',
     )
-    .option('--json', 'print the address as a line of JSON when it is ready')
+    .option('--json', 'print the addresses as a line of JSON when it is ready')
     .action((options: ServeOptions) => start(cli, options));
   addExamples(command, [
     ['serve', 'says where it listens when it is ready'],
@@ -27,15 +34,64 @@ export function register(program: Command, cli: CliContext): void {
 }
 
 async function start(cli: CliContext, { json }: ServeOptions): Promise<void> {
-  const { push } = await cli.config();
-  if (!push.enabled)
-    throw new EtlError('usage', 'nothing_to_serve', 'the receiver of push messages is switched off', {
-      hint: 'set push.enabled to true in the settings',
-    });
-  cli.interrupt.notice = 'answering what is in hand, press again to stop at once';
-  const onReady = (url: string) => {
-    if (json) cli.stdout.write(`${JSON.stringify({ url })}\n`);
-    else cli.screen.print(`listening on ${url}`);
+  const config = await cli.config();
+  const { push, serve: settings } = config;
+  if (!push.enabled && !settings.schedule)
+    throw new EtlError(
+      'usage',
+      'nothing_to_serve',
+      'the scheduler and the receiver of push messages are switched off',
+      {
+        hint: 'set serve.schedule or push.enabled to true in the settings',
+      },
+    );
+  cli.interrupt.notice = 'finishing what is in hand, press again to stop at once';
+  const onReady = (addresses: Addresses) => {
+    if (json) cli.stdout.write(`${JSON.stringify(addresses)}\n`);
+    else tellReady(cli, addresses, settings.schedule);
   };
-  await withApp(cli, (context) => serve({ context, push, command: 'serve', onReady }));
+  const onHung = (names: readonly string[]) =>
+    cli.interrupt.giveUp(`ended by force: ${names.join(', ') || 'something'} did not end within 20 seconds`);
+  await withApp(cli, (context) => {
+    const named = context.pipelines.filter(isNamed);
+    const startRun = processStarter({
+      program: cli.program,
+      cwd: cli.cwd,
+      env: cli.env,
+      words: (names) => wordsOf(cli, named, names),
+      tell: (line) => cli.screen.print(line),
+    });
+    const schedules = schedulesOf(config, named);
+    return serve({ context, push, settings, schedules, startRun, command: 'serve', onReady, onHung });
+  });
+}
+
+/** Of the pipelines that `run` takes. */
+export function schedulesOf(config: Config, pipelines: readonly Pipeline[]): Schedules {
+  const timings = pipelines.map(({ name }) => [name, timingOf(config, name)] as const);
+  return new Map(
+    timings.flatMap(([name, timing]) =>
+      timing?.enabled ? [[name, scheduleOf(timing.schedule, config.timeZone)] as const] : [],
+    ),
+  );
+}
+
+function tellReady({ screen }: CliContext, { url, health }: Addresses, isScheduling: boolean): void {
+  if (url !== null) screen.print(`listening on ${url}`);
+  if (isScheduling) screen.print('pipelines run by their schedules; partner-etl status tells when the next is due');
+  screen.print(`health on ${health}`);
+}
+
+/** What is pushed comes every few minutes or not at all: a run that would find nothing is not recorded. */
+function wordsOf({ verbosity }: CliContext, pipelines: readonly Pipeline[], names: readonly string[]): string[] {
+  const due = pipelines.filter(({ name }) => names.includes(name));
+  const isMostlyIdle = due.every(({ source }) => isPushed(source));
+  const told = verbosity.verbose ? ['--verbose'] : verbosity.quiet ? ['--quiet'] : [];
+  return ['run', ...names, '--json', ...(isMostlyIdle ? ['--if-due'] : []), ...told];
+}
+
+function isPushed(source: Pipeline['source']): boolean {
+  return (
+    source.kind === 'inbox' || (source.kind === 'lookup' && ['process-status', 'push-link'].includes(source.lookup))
+  );
 }

@@ -1,8 +1,11 @@
 import type { Command } from 'commander';
+import { isNamed } from '../core/pipeline.ts';
 import { type DayState, type LookupStatus, type PipelineStatus, type Status, statusOf } from '../run/status.ts';
+import { type ScheduleStatus, scheduleStatus } from '../serve/schedule-status.ts';
 import type { CliContext } from './context.ts';
 import { addExamples } from './help.ts';
 import { counted, printJson, printTable } from './output.ts';
+import { schedulesOf } from './serve.ts';
 import { withApp } from './with-app.ts';
 
 export function register(program: Command, cli: CliContext): void {
@@ -11,9 +14,13 @@ export function register(program: Command, cli: CliContext): void {
     .description('freshness of every pipeline, the grid of days, holds, rejects, drift, the last runs')
     .option('--json', 'print one JSON document')
     .action(async ({ json = false }: { json?: boolean }) => {
-      const status = await withApp(cli, statusOf);
-      if (json) printJson(cli.stdout, status);
-      else tell(cli, status);
+      const config = await cli.config();
+      const [status, schedule] = await withApp(cli, async (context) => {
+        const schedules = schedulesOf(config, context.pipelines.filter(isNamed));
+        return [await statusOf(context), await scheduleStatus(context.paths, schedules, cli.clock.now())] as const;
+      });
+      if (json) printJson(cli.stdout, withSchedule(status, schedule));
+      else tell(cli, status, schedule);
     });
   addExamples(command, [
     ['status', 'how things stand'],
@@ -33,7 +40,14 @@ const EXAMPLE_SHOWN = 120;
 /** Days of the grid that are shown, newest at the end. */
 const GRID_DAYS = 92;
 
-function tell(cli: CliContext, status: Status): void {
+type Schedule = ReadonlyMap<string, ScheduleStatus>;
+
+function withSchedule(status: Status, schedule: Schedule) {
+  const pipelines = status.pipelines.map((p) => ({ ...p, schedule: schedule.get(p.pipeline) ?? null }));
+  return { ...status, pipelines };
+}
+
+function tell(cli: CliContext, status: Status, schedule: Schedule): void {
   const right = 'right' as const;
   printTable(
     cli.stdout,
@@ -71,6 +85,7 @@ function tell(cli: CliContext, status: Status): void {
       `${t.target}: ${t.error ?? (t.slices_behind === 0 ? 'holds everything that the lake holds' : `${t.slices_behind} slices behind the lake`)}\n`,
     );
   tellAside(cli, status);
+  tellSchedule(cli, schedule);
   tellRuns(cli, status);
 }
 
@@ -119,6 +134,22 @@ function tellAside(cli: CliContext, { holds, drift }: Status): void {
 /** One line of a table; the whole is in `--json` and in etl.drift. */
 function shortened(example: string): string {
   return example.length > EXAMPLE_SHOWN ? `${example.slice(0, EXAMPLE_SHOWN)}…` : example;
+}
+
+function tellSchedule(cli: CliContext, schedule: Schedule): void {
+  if (schedule.size === 0) return;
+  cli.stdout.write('\nSchedule (of partner-etl serve; runs by hand are among the last runs):\n');
+  printTable(
+    cli.stdout,
+    [{ title: 'pipeline' }, { title: 'next due' }, { title: 'last due' }, { title: 'started' }, { title: 'result' }],
+    [...schedule].map(([pipeline, { next_due_at: next, last }]) => [
+      pipeline,
+      next ?? 'never',
+      last?.due_at,
+      last?.started_at,
+      last && (last.result?.replaceAll('_', ' ') ?? 'did not end'),
+    ]),
+  );
 }
 
 function tellRuns(cli: CliContext, { runs }: Status): void {

@@ -13,7 +13,7 @@ export function register(program: Command, cli: CliContext): void {
     .option('--json', 'print one JSON document')
     .action(async ({ json = false }: { json?: boolean }) => {
       const result = await withApp(cli, verify);
-      const { answers, slices, rows, differences, warnings } = result;
+      const { answers, pruned, slices, rows, differences, warnings } = result;
       cli.finish(differences.length > 0 ? EXIT.failed : EXIT.done);
       if (json) return printJson(cli.stdout, result);
       if (differences.length > 0)
@@ -25,6 +25,7 @@ export function register(program: Command, cli: CliContext): void {
       for (const w of warnings) cli.stdout.write(`warning: ${w.hop}: ${w.pipeline} ${w.day ?? ''}: ${w.problem}\n`);
       const n = (value: number) => value.toLocaleString('en-US');
       const found = differences.length === 0 ? 'no difference' : `${n(differences.length)} differences`;
+      if (pruned > 0) cli.stdout.write(`${n(pruned)} answers that slices were made of were pruned, by retention\n`);
       cli.stdout.write(`${n(answers)} answers, ${n(slices)} slices, ${n(rows)} rows compared: ${found}\n`);
     });
   addExamples(command, [['verify', 'prove that every hop holds the same']]);

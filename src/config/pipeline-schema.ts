@@ -97,6 +97,8 @@ function areDifferent(texts: readonly string[]): boolean {
 }
 
 function isCron(text: string): boolean {
+  // No nicknames such as @daily: what reads a schedule looks at its fields.
+  if (!/^\s*\S+(?:\s+\S+){4}\s*$/.test(text)) return false;
   try {
     return new Cron(text, { mode: '5-part' }).nextRun() !== null;
   } catch {

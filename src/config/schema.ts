@@ -7,6 +7,8 @@ import { SUB_ID_GRAMMAR, subIdParts } from '../core/sub-id-grammar.ts';
 import { isServiceAddress, SERVICE_ADDRESS } from './address.ts';
 import { pipelineSections } from './pipeline-schema.ts';
 import { pushSection } from './push-schema.ts';
+import { retentionSection } from './retention-schema.ts';
+import { serveSection } from './serve-schema.ts';
 import { line, matching, ratio, whole, yesOrNo } from './values.ts';
 
 const ZONE_ERROR = 'the name of a time zone such as Europe/Amsterdam';
@@ -153,12 +155,14 @@ export const settingsSchema = z.strictObject({
     query: z.string({ error: QUERY_ERROR }).regex(/\S/, { error: QUERY_ERROR }).nullable(),
   }),
   pipelines: pipelineSections(),
+  serve: serveSection(),
   push: pushSection(),
   subIds: z.strictObject({ grammar: subIdGrammar().nullable() }),
   targets: z.strictObject({ duckdb: z.strictObject({ enabled: yesOrNo() }) }),
   guards: z.strictObject({
     shrink: z.strictObject({ minRows: whole(1, 1_000_000_000, 'rows'), keepRatio: ratio() }),
   }),
+  retention: retentionSection(),
 });
 
 export type Settings = z.infer<typeof settingsSchema>;

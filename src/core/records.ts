@@ -63,6 +63,14 @@ export interface FetchRecord {
   readonly error_message: string | null;
   /** What the answer said beside its body and a replay needs, such as the name of a file. */
   readonly notes?: Readonly<Record<string, string>>;
+  /** When retention deleted the answer; the record stays. Absent while the answer is there. */
+  readonly pruned_at?: string;
+}
+
+/** A fetch whose answer retention deleted. */
+export interface PrunedFetch {
+  readonly fetch_id: string;
+  readonly pruned_at: string;
 }
 
 /** Exact sums of the money, percentage and count columns of a slice: column → decimal text, null where no row has one. */

@@ -4,6 +4,7 @@
  *   vault/<pipeline>/answers/<ab>/<sha256>.json[.gz]     the body; `.gz` when it came with Content-Encoding gzip; .csv and .txt likewise
  *   vault/<pipeline>/fetches/<yyyy-mm>/<fetch_id>.json   the sidecar: the fetch record, also of a request that failed
  *   vault/<pipeline>/packs/…, fetches/<yyyy-mm>/<run_id>.ndjson   both for look-ups, whose answers are small and many: see pack.ts
+ *   (both may be gone by retention: see vault-pruning.ts, pack-marks.ts)
  *   vault/<pipeline>/refused/<fetch_id>.json[.gz]        a body that is no report, as far as it was read, for a person to look at
  *
  * The name is the sha256 of the decoded body, so an answer that did not change is stored once, however it was compressed.
@@ -14,12 +15,15 @@ import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { createGunzip } from 'node:zlib';
 import { EtlError } from '../core/errors.ts';
+import { prunedWords } from '../core/pruned.ts';
 import type { FetchRecord } from '../core/records.ts';
 import { moveIntoPlace, writeAtomic, writeJson } from '../disk/atomic.ts';
 import { FileSink } from '../disk/sink.ts';
 import { fetchesOf, RUN_RECORDS } from './fetch-order.ts';
 import type { PackFiles } from './pack.ts';
 import { entryOf, isBodyOf, type PackEntry, type PackPlace, PlacedGroup, packPlace, readEntry } from './pack-entry.ts';
+import { prunedEntries } from './pack-marks.ts';
+import { sidecarFile } from './vault-pruning.ts';
 
 const READ_BYTES = 1024 * 1024;
 
@@ -60,8 +64,7 @@ export class Vault {
 
   /** Writes the sidecar of a fetch. */
   async record(fetch: FetchRecord): Promise<void> {
-    const month = fetch.started_at.slice(0, 7);
-    await writeJson(path.join(this.root, fetch.pipeline, 'fetches', month, `${fetch.fetch_id}.json`), fetch);
+    await writeJson(sidecarFile(this.root, fetch.pipeline, fetch.started_at, fetch.fetch_id), fetch);
   }
 
   /** Sets a body aside that is no answer, for a person to look at; returns the file's path. */
@@ -80,18 +83,27 @@ export class Vault {
 
   /**
    * Fetches of a pipeline, oldest first, from the month `since` (`yyyy-mm`) on. A run's records lie in the month of its beginning, so
-   * those of a run across the border of two months are all told for the first. Left out: what a power cut has torn.
+   * those of a run across the border of two months are all told for the first. Left out: what a power cut has torn. Those whose
+   * answer retention has deleted say so (`pruned_at`).
    */
   async *fetches(pipeline: string, since = ''): AsyncGenerator<FetchRecord> {
     const folder = path.join(this.root, pipeline, 'fetches');
     for (const month of (await list(folder)).filter((name) => name >= since)) {
       const sizes = new Map<string, number>();
+      const pruned = new PrunedPacks(this.home);
       for await (const fetch of fetchesOf(path.join(folder, month), await list(path.join(folder, month)), this.warn)) {
         const place = fetch.vault_path === null ? null : packPlace(fetch.vault_path);
-        if (place === null || (await this.reaches(place, sizes))) yield fetch;
+        const prunedAt = place === null ? await this.prunedAt(fetch) : await pruned.at(place);
+        if (prunedAt !== null) yield { ...fetch, pruned_at: prunedAt };
+        else if (place === null || (await this.reaches(place, sizes))) yield asStored(fetch);
         else this.warn(`${place.pack} ends before the answer of fetch ${fetch.fetch_id}, which is left out`);
       }
     }
+  }
+
+  /** When the answer, which lies in a file of its own, was pruned; null where it is there, or never was. */
+  private async prunedAt({ pruned_at: at, vault_path: file }: FetchRecord): Promise<string | null> {
+    return at === undefined || file === null || (await isThere(path.resolve(this.home, file))) ? null : at;
   }
 
   private async reaches({ pack, offset, length }: PackPlace, sizes: Map<string, number>): Promise<boolean> {
@@ -110,6 +122,10 @@ export class Vault {
     for await (const fetch of fetches) {
       const place = fetch.vault_path === null ? null : packPlace(fetch.vault_path);
       if (place === null) continue;
+      if (fetch.pruned_at !== undefined) {
+        this.warn(`the answer of fetch ${fetch.fetch_id} is left out: ${prunedWords(fetch.pruned_at)}`);
+        continue;
+      }
       const placed = { fetch, place };
       if (!group.fits(placed)) {
         yield* this.answersOf(group);
@@ -221,7 +237,30 @@ export class VaultBody {
   }
 }
 
+/** Marks of packs, each read once. */
+class PrunedPacks {
+  private readonly home: string;
+  private readonly packs = new Map<string, Promise<ReadonlyMap<number, string>>>();
+
+  constructor(home: string) {
+    this.home = home;
+  }
+
+  async at({ pack, offset }: PackPlace): Promise<string | null> {
+    const entries = this.packs.get(pack) ?? prunedEntries(path.resolve(this.home, pack));
+    this.packs.set(pack, entries);
+    return (await entries).get(offset) ?? null;
+  }
+}
+
+/** Its answer is there, so an older mark says nothing. */
+function asStored(fetch: FetchRecord): FetchRecord {
+  const { pruned_at: _, ...stored } = fetch;
+  return stored;
+}
+
 function storedPath(fetch: FetchRecord): string {
+  if (fetch.pruned_at !== undefined) throw prunedAnswer(fetch, fetch.pruned_at);
   if (fetch.vault_path === null) throw new EtlError('bug', 'no_answer', `fetch ${fetch.fetch_id} has no stored answer`);
   return fetch.vault_path;
 }
@@ -234,14 +273,23 @@ function tryEntry(bytes: Buffer, place: PackPlace): PackEntry | null {
   }
 }
 
+function prunedAnswer(fetch: FetchRecord, at: string): EtlError {
+  return new EtlError('failed', 'pruned_answer', `the answer of fetch ${fetch.fetch_id}: ${prunedWords(at)}`, {
+    concern: { pipeline: fetch.pipeline, requestId: fetch.fetch_id },
+    hint: `fetch it again: partner-etl ${againWith(fetch)}`,
+  });
+}
+
+/** What a look-up lost is asked again when it is due, or from a list of those EANs. */
+function againWith({ pipeline, window_from: from, window_to: to }: FetchRecord): string {
+  return from === null ? `run ${pipeline}` : `backfill ${pipeline} --from ${from} --to ${to} --refetch`;
+}
+
 function damagedAnswer(file: string, fetch: FetchRecord, cause: unknown): EtlError {
-  const { pipeline, window_from: from, window_to: to } = fetch;
-  // What a look-up lost is asked again when it is due, or from a list of those EANs.
-  const again = from === null ? `run ${pipeline}` : `backfill ${pipeline} --from ${from} --to ${to} --refetch`;
   return new EtlError('failed', 'damaged_answer', `${file} does not hold the answer of fetch ${fetch.fetch_id}`, {
     cause,
     concern: { file, pipeline: fetch.pipeline, requestId: fetch.fetch_id },
-    hint: `fetch it again: partner-etl ${again}`,
+    hint: `fetch it again: partner-etl ${againWith(fetch)}`,
   });
 }
 

@@ -11,6 +11,7 @@ import { saveChecked } from './fetching.ts';
 import { replayInbox } from './inbox.ts';
 import { amendedDays, amendLosers } from './moved.ts';
 import { heldWithoutOutdated, historyOf, seedHistory, toldSlices, versionChanges } from './order-versions.ts';
+import { demandUnpruned } from './pruned.ts';
 import { mendHistory } from './remade-versions.ts';
 import { releaseVersions, replayVersions } from './replay-versions.ts';
 import { type RunOutcome, runSession, type Session } from './session.ts';
@@ -119,6 +120,10 @@ async function answersToReplay(
         hint: `fetch it: partner-etl backfill ${pipeline.name} --from ${range.from} --to ${range.to}`,
       },
     );
+  demandUnpruned(
+    pipeline,
+    [...wanted].flatMap(([day, fetches]) => fetches.map((fetch) => ({ day, fetch }))),
+  );
   const byFetch = new Map<string, { fetch: FetchRecord; days: Day[] }>();
   for (const [day, fetches] of [...wanted].sort(([a], [b]) => (a < b ? -1 : 1)))
     for (const fetch of fetches) {

@@ -1,6 +1,12 @@
 /** What a run is given: settings, time, places, and the stages it joins. Made and closed by app.ts. */
 
-import type { CommissionRateSettings, EanSettings, ProductSettings, ReductionsSettings } from '../config.ts';
+import type {
+  CommissionRateSettings,
+  EanSettings,
+  ProductSettings,
+  ReductionsSettings,
+  RetentionSettings,
+} from '../config.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Day } from '../core/days.ts';
 import { assert, EtlError } from '../core/errors.ts';
@@ -35,6 +41,7 @@ export interface RunContext {
   /** Today in the service's time zone, or the day that we pretend it is. */
   readonly today: Day;
   readonly guard: ShrinkGuard;
+  readonly retention: RetentionSettings;
   readonly pipelines: readonly Pipeline[];
   /** Whether `run` takes the pipeline when none is named. */
   readonly isEnabled: (pipeline: Pipeline) => boolean;

@@ -86,8 +86,10 @@ export function replayInbox(
 ): Promise<RunOutcome> {
   return runSession(context, command, [pipeline, ...partsOf(context.pipelines, pipeline)], async (session) => {
     const fetches: FetchRecord[] = [];
+    // Retention deletes only what brought no row.
     for await (const fetch of context.vault.fetches(pipeline.name))
-      if (fetch.outcome === 'ok' && dayOf(context, fetch) >= range.from) fetches.push(fetch);
+      if (fetch.outcome === 'ok' && fetch.pruned_at === undefined && dayOf(context, fetch) >= range.from)
+        fetches.push(fetch);
     await demandAll(session, pipeline, range.from, fetches);
     context.progress.begin(pipeline.name, fetches.length, 'segment');
     const folder = path.join(session.work, 'replayed');

@@ -1,13 +1,13 @@
 /**
  * The record of a run: `runs/<run_id>.json`, written when it begins and when it ends, so that a night is recorded also when no
  * warehouse can be reached and when the program is killed (then without an end). `runs/<run_id>.drift.json` beside it keeps
- * what was seen that the contract does not know.
+ * what was seen that the contract does not know, `runs/<run_id>.pruned.json` the fetches whose answers it deleted.
  */
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type Clock, isoTime } from '../core/clock.ts';
 import { newId } from '../core/ids.ts';
-import type { DriftRecord, RunRecord, RunResult, RunSummary } from '../core/records.ts';
+import type { DriftRecord, PrunedFetch, RunRecord, RunResult, RunSummary } from '../core/records.ts';
 import { readIfThere, writeJson } from '../disk/atomic.ts';
 
 export class RunLedger {
@@ -15,6 +15,7 @@ export class RunLedger {
   private readonly clock: Clock;
   private current: RunRecord;
   readonly drift: DriftRecord[] = [];
+  readonly pruned: PrunedFetch[] = [];
 
   private constructor(folder: string, clock: Clock, record: RunRecord) {
     this.folder = folder;
@@ -59,6 +60,7 @@ export class RunLedger {
 
   private async write(): Promise<void> {
     if (this.drift.length > 0) await writeJson(driftFile(this.folder, this.runId), this.drift);
+    if (this.pruned.length > 0) await writeJson(prunedFile(this.folder, this.runId), this.pruned);
     await writeJson(path.join(this.folder, `${this.runId}.json`), this.current);
   }
 }
@@ -82,6 +84,25 @@ export async function lastRuns(folder: string, count: number): Promise<RunRecord
 export async function driftOfRun(folder: string, runId: string): Promise<DriftRecord[]> {
   const text = await readIfThere(driftFile(folder, runId));
   return text === null ? [] : (JSON.parse(text) as DriftRecord[]);
+}
+
+/** The fetches whose answers a run deleted. */
+export async function prunedInRun(folder: string, runId: string): Promise<PrunedFetch[]> {
+  const text = await readIfThere(prunedFile(folder, runId));
+  return text === null ? [] : (JSON.parse(text) as PrunedFetch[]);
+}
+
+/** Up to when what was pruned is in the files of runs; '' where no run pruned anything. */
+export async function prunedUntil(folder: string): Promise<string> {
+  const names = (await namesIn(folder)).filter((name) => /^r[0-9a-z]+\.pruned\.json$/.test(name)).sort();
+  const newest = names.at(-1);
+  if (newest === undefined) return '';
+  const pruned = await prunedInRun(folder, newest.slice(0, newest.indexOf('.')));
+  return pruned.reduce((last, { pruned_at: at }) => (at > last ? at : last), '');
+}
+
+function prunedFile(folder: string, runId: string): string {
+  return path.join(folder, `${runId}.pruned.json`);
 }
 
 function driftFile(folder: string, runId: string): string {

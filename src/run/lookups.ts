@@ -50,7 +50,7 @@ async function askDue(
   for (const note of plan.notes) context.progress.note(`${pipeline.name}: ${note}`);
   tally.leftOut += plan.leftOut;
   if (plan.calls === 0) return plan.rejects;
-  context.progress.begin(pipeline.name, plan.calls, 'call');
+  context.progress.begin(pipeline.name, plan.calls, 'call', plan.callsAllowed);
   await askLookups(session, partners, plan);
   return plan.rejects;
 }
@@ -62,7 +62,7 @@ async function followDue(session: Session, partners: Partners, pipeline: Pipelin
   tally.leftOut += plan.leftOut;
   ledger.drift.push(...plan.drift);
   if (plan.calls === 0) return [];
-  context.progress.begin(pipeline.name, plan.calls, 'call');
+  context.progress.begin(pipeline.name, plan.calls, 'call', plan.callsAllowed);
   await askFollowing(session, partners, plan);
   return [];
 }

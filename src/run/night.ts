@@ -11,6 +11,7 @@ import { runLookups } from './lookups.ts';
 import { areaOf, Partners } from './partners.ts';
 import { isDue, type PipelinePlan } from './pipeline-plan.ts';
 import { nightPlans, windowsOfNight, windowsToBackfill } from './plans.ts';
+import { pruneAfterNight } from './prune.ts';
 import { fetchReductions } from './reductions.ts';
 import { type RunOutcome, runSession, type Session } from './session.ts';
 
@@ -24,7 +25,7 @@ export function chosenPipelines(context: RunContext, names: readonly string[]): 
 export async function runNight(context: RunContext, names: readonly string[]): Promise<RunOutcome> {
   const pipelines = chosenPipelines(context, names);
   await demandPartners(context, pipelines, () => nightPlans(context, pipelines));
-  return runPipelines(context, ['run', ...names].join(' '), pipelines, async (session, partners, pipeline) => {
+  const work = async (session: Session, partners: Partners, pipeline: Pipeline) => {
     const { kind } = pipeline.source;
     if (kind === 'lookup') return runLookups(session, partners, pipeline);
     if (kind === 'inbox') return drainInbox(session, pipeline);
@@ -32,7 +33,14 @@ export async function runNight(context: RunContext, names: readonly string[]): P
     if (kind === 'file') return fetchReductions(session, partners, pipeline);
     await keepFirstDay(context, pipeline);
     return fetchPipeline(session, partners, await windowsOfNight(context, pipeline));
-  });
+  };
+  return runPipelines(context, ['run', ...names].join(' '), pipelines, work, pruneAfterNight);
+}
+
+/** Whether these pipelines have anything to fetch or to take in. Calls nothing, changes nothing. */
+export async function isAnythingDue(context: RunContext, names: readonly string[]): Promise<boolean> {
+  const plans = await nightPlans(context, chosenPipelines(context, names));
+  return plans.some((plan) => isDue(plan) || (plan.kind === 'inbox' && plan.segments > 0));
 }
 
 /** Loads a past range of reports: days never loaded, or all of them with `refetch`. Errors: `usage/no_past`. */
@@ -91,9 +99,10 @@ function runPipelines(
   command: string,
   pipelines: readonly Pipeline[],
   work: (session: Session, partners: Partners, pipeline: Pipeline) => Promise<void>,
+  after: (session: Session) => Promise<void> = async () => undefined,
 ): Promise<RunOutcome> {
   const concerned = pipelines.flatMap((p) => [p, ...partsOf(context.pipelines, p)]);
-  return runSession(context, command, concerned, async (session) => {
+  const everything = async (session: Session) => {
     const partners = new Partners(session);
     try {
       for (const pipeline of pipelines) {
@@ -109,5 +118,6 @@ function runPipelines(
     } finally {
       await partners.close();
     }
-  });
+  };
+  return runSession(context, command, concerned, everything, { targets: context.targets, afresh: false, after });
 }

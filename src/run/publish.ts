@@ -8,7 +8,7 @@
 import { isoTime } from '../core/clock.ts';
 import { asEtlError, type EtlError } from '../core/errors.ts';
 import { bornMs } from '../core/ids.ts';
-import type { DriftRecord, FetchRecord, RunRecord } from '../core/records.ts';
+import type { DriftRecord, FetchRecord, PrunedFetch, RunRecord } from '../core/records.ts';
 import { changedSlices } from '../warehouse/changes.ts';
 import { BlockedByChecks, type Check } from '../warehouse/checks.ts';
 import type { HoldRecord, LoadSlice, Publication, PublishResult, Target } from '../warehouse/target.ts';
@@ -23,7 +23,7 @@ import {
   withoutTwice,
 } from './check-holds.ts';
 import type { RunContext } from './context.ts';
-import { driftOfRun, runsSince } from './ledger.ts';
+import { driftOfRun, prunedInRun, runsSince } from './ledger.ts';
 
 export interface Published {
   readonly target: string;
@@ -65,6 +65,8 @@ export interface PublishWhat {
   readonly checks: readonly Check[];
   /** What this run saw that the contract does not know. */
   readonly drift: readonly DriftRecord[];
+  /** The fetches whose answers it deleted. */
+  readonly pruned: readonly PrunedFetch[];
   /** Load everything again, whatever the receipts say. */
   readonly afresh: boolean;
 }
@@ -123,14 +125,14 @@ class Attempt {
 async function publishAttempt(
   attempt: Attempt,
   ending: Ending,
-  { checks, drift, afresh }: PublishWhat,
+  { checks, drift, pruned, afresh }: PublishWhat,
 ): Promise<PublishResult | null> {
   const { context, target, standing } = attempt;
   // A changed setting is published like a changed slice: views that need it must say it at once.
   const isAlways = afresh || (await target.settingsDiffer());
   if (attempt.slices.length === 0 && standing.length === 0 && !isAlways) return null;
   const released = await releasedDigests(context);
-  const publication = await publicationOf(context, afresh ? null : target, ending([]), drift);
+  const publication = await publicationOf(context, afresh ? null : target, ending([]), { drift, pruned });
   for (let tries = 1; ; ) {
     const { slices, holds } = attempt;
     const run = ending(holds);
@@ -162,16 +164,22 @@ async function publicationOf(
   context: RunContext,
   target: Target | null,
   run: RunRecord,
-  drift: readonly DriftRecord[],
+  { drift, pruned }: Pick<PublishWhat, 'drift' | 'pruned'>,
 ): Promise<Omit<Publication, 'slices'>> {
   const last = target ? await target.lastRunId() : null;
   const earlier = (await runsSince(context.paths.runs, last)).filter((r) => r.run_id !== run.run_id);
   const unseen = [...drift];
-  for (const r of earlier) unseen.push(...(await driftOfRun(context.paths.runs, r.run_id)));
+  // Answers are deleted at the end of a run, when its record is published already.
+  const gone = [...(last === null ? [] : await prunedInRun(context.paths.runs, last)), ...pruned];
+  for (const r of earlier) {
+    unseen.push(...(await driftOfRun(context.paths.runs, r.run_id)));
+    gone.push(...(await prunedInRun(context.paths.runs, r.run_id)));
+  }
   return {
     run,
     runs: earlier,
     drift: unseen,
+    pruned: gone,
     holds: await lakeHolds(context),
     fetches: await fetchesBetween(context, last, run.run_id),
   };

@@ -8,6 +8,7 @@ import { type Day, type DayRange, dayAt, inRange } from '../core/days.ts';
 import { EtlError } from '../core/errors.ts';
 import { guardSlice } from '../core/guard.ts';
 import type { Pipeline } from '../core/pipeline.ts';
+import { prunedWords } from '../core/pruned.ts';
 import type { FetchRecord, SliceContent } from '../core/records.ts';
 import { normalise } from '../normalise/normalise.ts';
 import { takeVersions, unfitting } from '../normalise/order-versions.ts';
@@ -77,6 +78,7 @@ async function remade(
   let before: SliceContent | null = null;
   for (const [i, fetch] of (await answersOf(session, items, day)).entries()) {
     const outDir = path.join(folder, String(i));
+    if (fetch.pruned_at !== undefined) throw prunedHistory(versions, day, fetch.pruned_at);
     const told = await toldThen(session, items, fetch, day, outDir);
     if (!told || told.content.digest === before?.digest) continue;
     // What was held then, and not released since, was never known.
@@ -101,6 +103,19 @@ async function remade(
     made = changed ?? made;
   }
   return made;
+}
+
+/** Of some of the answers there would be a history with gaps that nobody sees. */
+function prunedHistory({ name }: Pipeline, day: Day, at: string): EtlError {
+  return new EtlError(
+    'failed',
+    'pruned_history',
+    `${name} ${day}: an answer that it was made of was ${prunedWords(at)}`,
+    {
+      concern: { pipeline: name, day },
+      hint: `restore lake/${name} from a backup`,
+    },
+  );
 }
 
 /** Every answer that covers the day, oldest first. */

@@ -12,6 +12,7 @@ import type { VersionPlace } from './held.ts';
 import { applyList } from './lists.ts';
 import { applyAnswers } from './lookups.ts';
 import type { ObservingOptions, ObservingResult } from './observing.ts';
+import { demandUnprunedSince } from './pruned.ts';
 import { applyStored } from './reductions-file.ts';
 import { remake } from './remaking.ts';
 import { type RunOutcome, runSession, type Session } from './session.ts';
@@ -66,6 +67,7 @@ async function appliedSince({ context, engine }: Session, pipeline: Pipeline, fr
     if (isFile && fetch.notes?.file_name === undefined) continue;
     if (dayOf(context, fetch) >= from && isApplied(fetch)) found.push(fetch);
   }
+  demandUnprunedSince(pipeline, (fetch) => dayOf(context, fetch), found);
   return found;
 }
 

@@ -16,6 +16,7 @@ import { CheckedDays } from './checked.ts';
 import type { RunContext } from './context.ts';
 import { lastRuns, RunLedger } from './ledger.ts';
 import { type Ending, type Published, publishTo } from './publish.ts';
+import { ChangeTally, type RunChanges } from './what-changed.ts';
 import type { WindowResult } from './window.ts';
 
 /** The tally of a run as it goes on. */
@@ -33,6 +34,7 @@ export class Tally {
   /** Questions that were due and that the budgets of the night left out. */
   leftOut = 0;
   readonly errors: EtlError[] = [];
+  readonly changes = new ChangeTally();
 
   add(result: WindowResult): void {
     this.windows += 1;
@@ -42,6 +44,7 @@ export class Tally {
     this.held += result.held;
     this.rejects += result.rejects;
     this.duplicates += result.duplicates;
+    if (result.changes) this.changes.add(result.changes);
   }
 
   summary(): RunSummary {
@@ -81,6 +84,8 @@ export interface Session {
 export interface Publishing {
   readonly targets: readonly Target[];
   readonly afresh: boolean;
+  /** What is done at the end, when the targets have what the lake has. Errors of it are the run's. */
+  readonly after?: (session: Session) => Promise<void>;
 }
 
 export interface RunOutcome {
@@ -88,6 +93,8 @@ export interface RunOutcome {
   readonly exitCode: number;
   readonly errors: readonly EtlError[];
   readonly published: readonly Published[];
+  /** What the reports' answers changed. */
+  readonly changes: RunChanges;
 }
 
 /**
@@ -144,10 +151,18 @@ function sessionParts(context: RunContext, ledger: RunLedger, engine: Engine) {
 
 const INTERRUPTED = 'interrupted';
 
+/** `reason`: of the signal; one of ours that is more than a request is told, such as the limit that a run has reached. */
+function interruption(reason: unknown): EtlError {
+  const why = reason instanceof EtlError && reason.code !== INTERRUPTED ? reason : null;
+  return new EtlError('failed', INTERRUPTED, `${why?.message ?? 'stopped on request'} before everything was fetched`, {
+    hint: why?.hint ?? 'the same command goes on where this one stopped',
+  });
+}
+
 async function perform(
   session: Session,
   work: (session: Session) => Promise<void>,
-  { targets, afresh }: Publishing,
+  { targets, afresh, after }: Publishing,
   checks: ReadonlyMap<Target, readonly Check[]>,
 ): Promise<RunOutcome> {
   const { context, ledger, tally } = session;
@@ -156,12 +171,7 @@ async function perform(
   } catch (thrown) {
     tally.errors.push(asEtlError(thrown));
   }
-  if (context.signal.aborted)
-    tally.errors.push(
-      new EtlError('failed', INTERRUPTED, 'stopped on request before everything was fetched', {
-        hint: 'the same command goes on where this one stopped',
-      }),
-    );
+  if (context.signal.aborted) tally.errors.push(interruption(context.signal.reason));
   const published: Published[] = [];
   await context.step('publishing', ledger.runId);
   for (const target of targets) {
@@ -169,17 +179,22 @@ async function perform(
       for (const hold of holds) tally.heldByChecks.add(`${hold.pipeline} ${hold.slice_day}`);
       return ledger.endingAs(resultOf(session), tally.exitCode(), tally.summary());
     };
-    const what = { checks: checks.get(target) ?? [], drift: ledger.drift, afresh };
+    const what = { checks: checks.get(target) ?? [], drift: ledger.drift, pruned: ledger.pruned, afresh };
     const result = await publishTo(context, target, ending, what);
     published.push(result);
     tally.errors.push(...result.errors);
     tellChecks(session, result);
   }
   await context.step('published', ledger.runId);
+  try {
+    await after?.(session);
+  } catch (thrown) {
+    tally.errors.push(asEtlError(thrown));
+  }
   for (const error of tally.errors) context.log.error(error.message, { code: error.code, ...error.concern });
   const run = await ledger.end(resultOf(session), tally.exitCode(), tally.summary());
   await context.step('run-ended', ledger.runId);
-  return { run, exitCode: tally.exitCode(), errors: tally.errors, published };
+  return { run, exitCode: tally.exitCode(), errors: tally.errors, published, changes: tally.changes.summary() };
 }
 
 /** Logs what broke checks; what was published in spite of one is drift of the answer that brought it. */

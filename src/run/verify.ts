@@ -24,6 +24,8 @@ export interface Difference {
 
 export interface Verification {
   readonly answers: number;
+  /** That slices were made of and that retention has deleted since; they are no difference. */
+  readonly pruned: number;
   readonly slices: number;
   readonly rows: number;
   readonly differences: readonly Difference[];
@@ -34,13 +36,15 @@ export interface Verification {
 export async function verify(context: RunContext): Promise<Verification> {
   const differences: Difference[] = [];
   const warnings: Difference[] = [];
-  const totals = { answers: 0, slices: 0, rows: 0 };
+  const totals = { answers: 0, pruned: 0, slices: 0, rows: 0 };
   const targets = context.targets.map(askedOnce);
   const engine = await Engine.open({ tempDir: context.paths.work });
   try {
     for (const pipeline of context.pipelines) {
       context.progress.note(`${pipeline.name}: vault`);
-      totals.answers += await verifyVault(context, engine, pipeline, differences);
+      const { answers, pruned } = await verifyVault(context, engine, pipeline, differences);
+      totals.answers += answers;
+      totals.pruned += pruned;
       context.progress.note(`${pipeline.name}: lake`);
       for (const entry of (await context.lake.slices(pipeline.name)).values()) {
         const problem = await sliceProblem(engine, context.lake, pipeline, entry);
@@ -86,14 +90,18 @@ async function verifyVault(
   engine: Engine,
   pipeline: Pipeline,
   differences: Difference[],
-): Promise<number> {
-  if (pipeline.source.kind === 'part') return 0;
+): Promise<Pick<Verification, 'answers' | 'pruned'>> {
+  let [answers, pruned] = [0, 0];
+  if (pipeline.source.kind === 'part') return { answers, pruned };
   const needed = await answersNeeded(context, engine, pipeline);
-  let answers = 0;
   const seen = new Set<string>();
   for await (const fetch of context.vault.fetches(pipeline.name)) {
     if (!needed.has(fetch.fetch_id)) continue;
     seen.add(fetch.fetch_id);
+    if (fetch.pruned_at !== undefined) {
+      pruned += 1;
+      continue;
+    }
     answers += 1;
     const problem = await answerProblem(context, fetch);
     if (problem)
@@ -114,7 +122,7 @@ async function verifyVault(
         problem: `the record of fetch ${fetchId} is missing`,
         mend: refetch(pipeline, day, day),
       });
-  return answers;
+  return { answers, pruned };
 }
 
 /** Fetch → a day whose slice stands on it. */

@@ -19,6 +19,7 @@ import type { Partner, RunContext } from './context.ts';
 import { amendedDays, amendLosers } from './moved.ts';
 import { seedHistory, toldSlices, versionChanges } from './order-versions.ts';
 import { sliceProblem } from './slice-problem.ts';
+import { type SliceChanges, whatChanges } from './what-changed.ts';
 
 export interface TakenIn {
   readonly range: DayRange;
@@ -36,6 +37,8 @@ export interface WindowResult {
   readonly unchanged: number;
   readonly held: number;
   readonly drift: readonly DriftRecord[];
+  /** Of a report; absent where nothing changed. */
+  readonly changes?: SliceChanges;
 }
 
 /** Calls the service for a window; the answer is in the vault and split when this resolves. */
@@ -153,6 +156,7 @@ async function commitWindow(
     fetchId: fetch.fetch_id,
     outDir: path.join(taken.folder, 'versions'),
   });
+  const changes = await whatChanges(context, engine, pipeline, [...decided, ...losers]);
   await context.lake.commit([...decided, ...losers, ...versions]);
   await context.step('lake-committed', `${pipeline.name} ${range.from}`);
 
@@ -174,6 +178,7 @@ async function commitWindow(
     unchanged: normalised.slices.length - replaced.length - held,
     held,
     drift,
+    changes,
   };
 }
 

@@ -1,82 +1,116 @@
-/** What `serve` keeps running, from its lock to its end: so far the receiver of push messages. */
+/** What `serve` keeps running, from its locks to its end: the receiver of push messages, the scheduler, and the server for the house. */
 import path from 'node:path';
-import type { PushSettings } from '../config.ts';
+import type { PushSettings, ServeSettings } from '../config.ts';
 import { EtlError } from '../core/errors.ts';
 import { type Lock, tryLock, whoHolds } from '../disk/lock.ts';
-import { InboxWriter, sealOrphans } from '../extract/inbox.ts';
 import type { RunContext } from '../run/context.ts';
 import { receiverLock } from '../run/inbox.ts';
-import { fetchSignatureKeys } from './fetch-keys.ts';
-import { startReceiver } from './receiver.ts';
-import { RefusedMessages } from './refused-messages.ts';
-import { SignatureKeys } from './signature-keys.ts';
+import { healthRoutes } from './health.ts';
+import { startHouseServer } from './health-server.ts';
+import { OpenParts } from './open-parts.ts';
+import { startReceiving } from './receiving.ts';
+import type { Schedules } from './schedule-due.ts';
+import { Scheduler, type StartRun } from './scheduler.ts';
 
 export interface ServeOptions {
   readonly context: RunContext;
   readonly push: PushSettings;
-  /** What the lock's holder is called. */
+  readonly settings: ServeSettings;
+  /** When pipelines are due, in the order in which a run takes them. */
+  readonly schedules: Schedules;
+  readonly startRun: StartRun;
+  /** What the locks' holder is called. */
   readonly command: string;
-  /** Told when messages are taken. */
-  readonly onReady: (url: string) => void;
+  /** Told when messages are taken and runs are started. */
+  readonly onReady: (addresses: Addresses) => void;
+  /** Told what has not ended long after it was asked to: whoever is told ends the program. */
+  readonly onHung: (names: readonly string[]) => void;
 }
 
-const MiB = 1024 * 1024;
+export interface Addresses {
+  /** null: the receiver is switched off. */
+  readonly url: string | null;
+  readonly health: string;
+}
+
+/** Who asks for an end waits 20 s at the most; a second of them is for ending by force. */
+const END_MS = 19_000;
 
 /**
- * Serves until the context's signal is aborted, then ends in good order. Errors: `locked/receiver` when another process
- * receives into this inbox, and those of `startReceiver`.
+ * Serves until the context's signal is aborted, then ends in good order: messages in hand are answered, a run ends after the slice in
+ * hand. Errors: `locked/receiver` and `locked/scheduler` when another process does the same here, and those of `startReceiver` and
+ * `startHouseServer`.
  */
-export async function serve({ context, push, command, onReady }: ServeOptions): Promise<void> {
-  const { paths, clock, log, signal } = context;
-  const lock = await takeReceiverLock(context, command);
-  const closing: (() => Promise<unknown>)[] = [() => lock.release()];
+export async function serve(options: ServeOptions): Promise<void> {
+  const { context, push, settings, onReady, onHung } = options;
+  const { signal, clock, log } = context;
+  const parts = new OpenParts(log);
+  const over = new AbortController();
+  let scheduler: Scheduler | null = null;
+  const atEnd = () => {
+    const hung = () => {
+      scheduler?.kill();
+      onHung(parts.names);
+    };
+    clock.sleep(END_MS, over.signal).then(hung, () => undefined); // rejected: it ended in time
+  };
   try {
-    await sealOrphans(paths.inbox, log);
-    const inbox = await InboxWriter.open({
-      folder: paths.inbox,
-      clock,
-      sealAfterMs: push.sealSeconds * 1000,
-      mostBytes: push.inboxMiB * MiB,
-      log,
+    const locks = await takeLocks(options, parts);
+    if (settings.schedule) scheduler = await openScheduler(options);
+    const url = push.enabled ? await startReceiving(context, push, parts) : null;
+    const view = scheduler && (() => scheduler!.view);
+    const isServing = () => !signal.aborted && locks.areHeld;
+    const health = healthRoutes({
+      now: () => clock.now(),
+      isLocked: isServing,
+      isReceiving: push.enabled ? isServing : null,
+      schedule: view,
     });
-    closing.push(() => inbox.close());
-    const refused = await RefusedMessages.open({
-      folder: path.join(paths.inbox, 'refused'),
-      mostBytes: push.refusedMiB * MiB,
-      clock,
-      log,
-    });
-    closing.push(() => refused.settled());
-    const keys = await SignatureKeys.open({
-      file: path.join(paths.state, 'signature-keys.json'),
-      clock,
-      log,
-      refreshSeconds: push.keyRefreshSeconds,
-      fetchKeys: (giveUp) => fetchSignatureKeys(context, giveUp),
-    });
-    closing.push(() => keys.close());
-    const receiver = await startReceiver({ settings: push, inbox, keys, refused, clock, log });
-    closing.push(() => receiver.close());
-    onReady(receiver.url);
+    const house = await startHouseServer(settings, [health]);
+    parts.add('the health server', () => house.close());
+    if (signal.aborted) atEnd();
+    else signal.addEventListener('abort', atEnd, { once: true });
+    const working = scheduler?.work(signal);
+    parts.add('the scheduled run', async () => working);
+    onReady({ url, health: `${house.url}/healthz` });
     await untilAborted(signal);
   } finally {
-    // What was opened last is closed first; a failure must not keep the rest open.
-    for (const close of closing.reverse()) await close().catch((error: unknown) => tellClosing(context, error));
+    await parts.close();
+    signal.removeEventListener('abort', atEnd);
+    over.abort();
   }
 }
 
-async function takeReceiverLock({ paths, clock }: RunContext, command: string): Promise<Lock> {
-  const file = receiverLock(paths);
-  const lock = await tryLock(file, command, clock);
-  if (lock) return lock;
-  throw new EtlError('locked', 'receiver', `another receiver is at work: ${await whoHolds(file)}`, {
-    hint: 'end it first: two receivers cannot write into one inbox',
-    concern: { file },
-  });
+async function takeLocks({ context, push, settings, command }: ServeOptions, parts: OpenParts) {
+  const { paths, clock } = context;
+  const held = { areHeld: true };
+  const take = async (file: string, code: string, what: string, why: string) => {
+    const lock: Lock | null = await tryLock(file, command, clock);
+    if (!lock)
+      throw new EtlError('locked', code, `another ${what} is at work: ${await whoHolds(file)}`, {
+        hint: `end it first: ${why}`,
+        concern: { file },
+      });
+    parts.add(`the lock of the ${what}`, () => {
+      held.areHeld = false;
+      return lock.release();
+    });
+  };
+  if (push.enabled)
+    await take(receiverLock(paths), 'receiver', 'receiver', 'two receivers cannot write into one inbox');
+  if (settings.schedule)
+    await take(
+      path.join(paths.locks, 'scheduler'),
+      'scheduler',
+      'scheduler',
+      'two schedulers would start every run twice',
+    );
+  return held;
 }
 
-function tellClosing({ log }: RunContext, error: unknown): void {
-  log.error('something was not closed in good order', { error });
+function openScheduler({ context, settings, schedules, startRun }: ServeOptions): Promise<Scheduler> {
+  const { runLimitMinutes } = settings;
+  return Scheduler.open({ schedules, context, start: startRun, runLimitMinutes });
 }
 
 function untilAborted(signal: AbortSignal): Promise<void> {

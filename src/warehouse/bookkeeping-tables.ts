@@ -13,6 +13,10 @@ export interface RunTable extends Omit<RunRecord, 'pipelines' | 'summary'> {
   readonly summary: Json | null;
 }
 
+export interface FetchTable extends Omit<FetchRecord, 'notes' | 'pruned_at'> {
+  readonly pruned_at: string | null;
+}
+
 export interface ReceiptTable {
   readonly pipeline: string;
   readonly slice_day: string;
@@ -53,7 +57,7 @@ export interface SettingTable {
 
 export interface BookkeepingTables {
   'etl.run': RunTable;
-  'etl.fetch': FetchRecord;
+  'etl.fetch': FetchTable;
   'etl.receipt': ReceiptTable;
   'etl.hold': HoldRecord;
   'etl.drift_by_fetch': DriftTable;

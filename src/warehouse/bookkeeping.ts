@@ -7,7 +7,7 @@
  */
 import { type Kysely, sql } from 'kysely';
 import type { Day } from '../core/days.ts';
-import type { DriftRecord, FetchRecord, RunRecord } from '../core/records.ts';
+import type { DriftRecord, FetchRecord, PrunedFetch, RunRecord } from '../core/records.ts';
 import type { BookkeepingTables, DriftTable, ReceiptTable, RunTable } from './bookkeeping-tables.ts';
 import type { AppliedMigration, Migration } from './migrations.ts';
 import type { HoldRecord, LoadSlice, Publication, Receipts } from './target.ts';
@@ -141,6 +141,7 @@ export async function recordPublication(
 ): Promise<void> {
   await recordRuns(db, [...publication.runs, publication.run]);
   await recordFetches(db, publication.fetches);
+  await recordPruned(db, publication.pruned ?? []);
   await recordReceipts(db, publication.run.run_id, loaded, at);
   await recordDrift(db, publication, at);
   await recordHolds(db, publication.holds);
@@ -173,8 +174,16 @@ async function recordFetches(db: Bookkeeping, fetches: readonly FetchRecord[]): 
   );
   const rows = lastOfEach(fetches, (fetch) => fetch.fetch_id)
     .filter((fetch) => !known.has(fetch.fetch_id))
-    .map((fetch) => only(fetch, FETCH_COLUMNS));
+    .map((fetch) => ({ ...only(fetch, FETCH_COLUMNS), pruned_at: fetch.pruned_at ?? null }));
   await insertAll(db, 'etl.fetch', rows);
+}
+
+async function recordPruned(db: Bookkeeping, pruned: readonly PrunedFetch[]): Promise<void> {
+  for (const at of new Set(pruned.map(({ pruned_at }) => pruned_at))) {
+    const ids = pruned.filter(({ pruned_at }) => pruned_at === at).map(({ fetch_id }) => fetch_id);
+    for (const batch of batches(ids, VALUES_A_STATEMENT))
+      await db.updateTable('etl.fetch').set({ pruned_at: at }).where('fetch_id', 'in', batch).execute();
+  }
 }
 
 /** Those of the fetches that are recorded, with the time they were finished. */

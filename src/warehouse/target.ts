@@ -4,7 +4,7 @@
  */
 import type { Day } from '../core/days.ts';
 import type { Pipeline } from '../core/pipeline.ts';
-import type { ControlSums, DriftRecord, FetchRecord, RunRecord, SliceContent } from '../core/records.ts';
+import type { ControlSums, DriftRecord, FetchRecord, PrunedFetch, RunRecord, SliceContent } from '../core/records.ts';
 import type { BrokenCheck, Check } from './checks.ts';
 
 export type TargetName = 'duckdb' | 'postgres';
@@ -39,6 +39,8 @@ export interface Publication {
   readonly runs: readonly RunRecord[];
   /** Fetches to record; those already there are left alone. */
   readonly fetches: readonly FetchRecord[];
+  /** Fetches whose answers are gone from the vault since. */
+  readonly pruned?: readonly PrunedFetch[];
   readonly drift: readonly DriftRecord[];
   /** All holds that stand now: they replace what the target knew. */
   readonly holds: readonly HoldRecord[];

@@ -1,8 +1,14 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { judgeToken } from '../../src/cli/doctor.ts';
 import { checkNode, judgeDisk, NODE_FLOOR } from '../../src/cli/doctor-checks.ts';
+import { checkHomeParts, checkHomeRights } from '../../src/cli/doctor-home.ts';
+import { judgeReached, type Reached, reach } from '../../src/cli/doctor-reach.ts';
+import { judgeSkew } from '../../src/cli/doctor-service.ts';
 import type { TokenState } from '../../src/partner/token.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { place } from '../config/place.ts';
@@ -18,21 +24,23 @@ interface Report {
   }[];
 }
 
+/** The Date header of its answers is Node's own, so the sandbox must live now. */
+const NOW = Date.now();
+
 async function diagnose(
   env: Record<string, string>,
   words: string[] = [],
   local?: string,
 ): Promise<Ran & { report: Report; root: string }> {
   const root = await place(local);
-  const ran = await run(['doctor', '--json', ...words], { env, cwd: root, packageRoot: root });
+  const ran = await run(['doctor', '--json', ...words], { env, cwd: root, packageRoot: root, nowMs: NOW });
   return { ...ran, root, report: JSON.parse(ran.stdout.text) as Report };
 }
 
 const stateOf = ({ checks }: Report, name: string) => checks.find(({ check }) => check === name)?.state;
 
 async function sandboxEnvironment() {
-  const clock = new HandClock();
-  const sandbox = await startSandbox({ seed: 1, ordersPerDay: 50, now: () => clock.now() });
+  const sandbox = await startSandbox({ seed: 1, ordersPerDay: 50, now: () => NOW });
   onTestFinished(() => sandbox.close());
   const env = {
     PARTNER_BASE_URL: sandbox.baseUrl,
@@ -42,6 +50,143 @@ async function sandboxEnvironment() {
   };
   return { sandbox, env };
 }
+
+describe('doctor --online', () => {
+  test('calls every endpoint once, with one token, says what is rare, and changes nothing', async () => {
+    const { env, sandbox } = await sandboxEnvironment();
+    const { code, report } = await diagnose(env, ['--online']);
+    expect(code).toBe(0);
+    const { calls, tokenRequests, failures, overBudget } = sandbox.stats;
+    expect(calls).toEqual({
+      ...{ token: 1, promotions: 1, orders: 1, commissions: 1, product: 1, commission: 1, 'commission-bulk': 1 },
+      ...{ 'reductions-latest': 1, 'signature-keys': 1, 'process-status': 1, 'subscription-list': 1 },
+    });
+    expect([tokenRequests, failures, overBudget]).toEqual([1, [], {}]);
+    expect(stateOf(report, 'orders call')).toBe('ok');
+    const { detail } = report.checks.find(({ check }) => check === 'reductionsName call')!;
+    expect(detail).toMatch(/^answers 200.*; one of its 8 calls in 60 minutes$/);
+    expect(report.checks.find(({ check }) => check === 'clock')).toMatchObject({ state: 'ok' });
+    expect(stateOf(report, 'webhook')).toBe('skipped');
+  });
+
+  test('an endpoint that refuses is broken with its mend, and the others are still asked', async () => {
+    const { env, sandbox } = await sandboxEnvironment();
+    sandbox.addFault({ endpoint: 'orders', kind: 'status', status: 400 });
+    const { code, report } = await diagnose(env, ['--online']);
+    expect(code).toBe(1);
+    const broken = report.checks.filter(({ state }) => state === 'broken');
+    expect(broken).toMatchObject([{ check: 'orders call', mend: expect.any(String) }]);
+    expect(stateOf(report, 'commissions call')).toBe('ok');
+  });
+
+  test('a clock that is wrong is told with the mend', async () => {
+    const { env } = await sandboxEnvironment();
+    const root = await place();
+    const fast = { env, cwd: root, packageRoot: root, nowMs: NOW + 40_000 };
+    const { stdout } = await run(['doctor', '--online', '--json'], fast);
+    const { checks } = JSON.parse(stdout.text) as Report;
+    expect(checks.find(({ check }) => check === 'clock')).toMatchObject({
+      ...{ state: 'warning', mend: expect.stringContaining('timedatectl') },
+      detail: expect.stringMatching(/^\d+ s ahead of the service’s$/),
+    });
+  });
+
+  test('without a token no endpoint is called', async () => {
+    const { env, sandbox } = await sandboxEnvironment();
+    await diagnose({ ...env, PARTNER_CLIENT_SECRET: 'not-the-secret' }, ['--online']);
+    expect(sandbox.stats.calls).toEqual({ token: 1 });
+  });
+});
+
+test.each([
+  [0, 'ok', 'as the service’s'],
+  [-29_000, 'ok', '29 s behind the service’s'],
+  [31_000, 'warning', '31 s ahead of the service’s'],
+  [-301_000, 'broken', '301 s behind the service’s: days are taken for others, and tokens for fresh when they are not'],
+])('a clock that is %i ms ahead is %s', (skewMs, state, detail) => {
+  expect(judgeSkew(skewMs)).toMatchObject({ state, detail });
+});
+
+test.each<[string, Reached, string, RegExp]>([
+  ['https://me.example/push', { status: 405 }, 'ok', /leads to a receiver/],
+  ['https://me.example/push', { status: 403 }, 'ok', /leads to a receiver/],
+  ['https://me.example/push', { status: 404 }, 'broken', /answers 404/],
+  ['https://me.example/push', { status: 502 }, 'broken', /finds no receiver/],
+  ['https://me.example/push', { status: 200 }, 'warning', /never says/],
+  ['https://me.example/push', { failed: 'ECONNREFUSED' }, 'warning', /cannot be reached from here \(ECONNREFUSED\)/],
+  ['http://me.example/push', { status: 405 }, 'broken', /no https address/],
+  ['no \u001b[31maddress', { status: 405 }, 'broken', /^no (?!.*\u001b)/],
+])('a subscription to %j that gives %j is %s', (url, reached, state, detail) => {
+  expect(judgeReached(url, reached, '/push')).toMatchObject({ state, detail: expect.stringMatching(detail) });
+});
+
+test('an address is asked as it is, without a redirect and without waiting for the body', async () => {
+  const server = createServer(({ method, url }, answer) => {
+    if (url === '/push') answer.writeHead(405).end();
+    else answer.writeHead(302, { location: '/push' }).write(`${method}, and no end`);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const clock = new HandClock();
+  expect(await reach(`http://127.0.0.1:${port}/push`, clock)).toEqual({ status: 405 });
+  expect(await reach(`http://127.0.0.1:${port}/`, clock)).toEqual({ status: 302 });
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+  expect(await reach(`http://127.0.0.1:${port}/push`, clock)).toEqual({ failed: 'ECONNREFUSED' });
+});
+
+describe('the home directory', () => {
+  const uid = process.getuid?.() ?? 0;
+  async function home(): Promise<string> {
+    const folder = await mkdtemp(path.join(tmpdir(), 'partner-etl-home-'));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    return folder;
+  }
+
+  test('of this user is fine, and so is one that is not there yet', async () => {
+    const folder = await home();
+    await mkdir(path.join(folder, 'vault'));
+    expect(await checkHomeRights(folder, uid)).toMatchObject({
+      state: 'ok',
+      detail: expect.stringContaining('mode 700'),
+    });
+    expect(await checkHomeParts(folder, uid)).toMatchObject({ state: 'ok' });
+    expect(await checkHomeRights(path.join(folder, 'none'), uid)).toMatchObject({ state: 'ok' });
+  });
+
+  test('of another user is broken, as are parts of it', async () => {
+    const folder = await home();
+    await mkdir(path.join(folder, 'vault'));
+    const other = uid + 1;
+    expect(await checkHomeRights(folder, other)).toMatchObject({
+      state: 'broken',
+      mend: expect.stringContaining('chown'),
+    });
+    expect(await checkHomeParts(folder, other)).toMatchObject({
+      state: 'broken',
+      detail: expect.stringMatching(/^vault under/),
+    });
+  });
+
+  test('that others may write to is broken', async () => {
+    const folder = await home();
+    await chmod(folder, 0o777);
+    expect(await checkHomeRights(folder, uid)).toMatchObject({ state: 'broken', mend: `chmod go-w ${folder}` });
+  });
+
+  test('may be a link itself, but links in it are warned of', async () => {
+    const folder = await home();
+    await symlink(folder, path.join(folder, 'lake'));
+    expect(await checkHomeRights(path.join(folder, 'lake'), uid)).toMatchObject({
+      state: 'ok',
+      detail: expect.stringContaining('→'),
+    });
+    expect(await checkHomeParts(folder, uid)).toMatchObject({
+      state: 'warning',
+      detail: expect.stringMatching(/^lake under/),
+    });
+  });
+});
 
 describe('doctor', () => {
   test('without credentials exactly those are broken, and nothing is left behind', async () => {
@@ -67,7 +212,12 @@ describe('doctor', () => {
     const { env, sandbox } = await sandboxEnvironment();
     const { code, report, root } = await diagnose(env, ['--online']);
     expect([code, stateOf(report, 'online')]).toEqual([0, 'ok']);
-    const again = await run(['doctor', '--online', '--json'], { env, cwd: root, packageRoot: root });
+    const again = await run(['doctor', '--online', '--json'], {
+      env,
+      cwd: root,
+      packageRoot: root,
+      nowMs: NOW + 30_000,
+    });
     const token = (JSON.parse(again.stdout.text) as Report).checks.find(({ check }) => check === 'token');
     expect(sandbox.stats.tokenRequests).toBe(1);
     expect(token?.detail).toMatch(/^on disk, expires at .*, 1 of 30 requests in the last hour$/);
@@ -79,7 +229,12 @@ describe('doctor', () => {
     const { code, report, root, stdout, stderr } = await diagnose(wrong, ['--online']);
     expect([code, stateOf(report, 'online')]).toEqual([1, 'broken']);
     expect(stdout.text + stderr.text).not.toContain('not-the-secret');
-    const again = await run(['doctor', '--online', '--json'], { env: wrong, cwd: root, packageRoot: root });
+    const again = await run(['doctor', '--online', '--json'], {
+      env: wrong,
+      cwd: root,
+      packageRoot: root,
+      nowMs: NOW + 1000,
+    });
     const token = (JSON.parse(again.stdout.text) as Report).checks.find(({ check }) => check === 'token');
     expect(sandbox.stats.tokenRequests).toBe(1);
     expect(token).toMatchObject({ state: 'broken', mend: expect.stringContaining('PARTNER_CLIENT_SECRET') });

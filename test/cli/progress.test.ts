@@ -39,6 +39,16 @@ describe('on a terminal', () => {
     ]);
   });
 
+  test('where calls have a budget of the night, what is left of it is told', () => {
+    const { out, clock, progress } = show({ isTTY: true, columns: 120 });
+    progress.begin('products', 40, 'call', 5000);
+    clock.ms += 3000;
+    progress.window('products', { ...WINDOW, rows: 1 });
+    expect(visible(out.text)).toEqual([
+      'products: 1/40 calls, 1 row, 0 rows/s, 4,999 calls left in the budget, about 117 s left',
+    ]);
+  });
+
   test('a finished pipeline leaves a line behind, above those that go on', () => {
     const { out, clock, progress } = show(TERMINAL);
     progress.begin('orders', 1);

@@ -23,12 +23,12 @@ interface Serving {
   readonly ended: Promise<number>;
 }
 
-/** A home with the settings of a receiver on any free port. */
-async function home(push: object = {}): Promise<Environment> {
+/** A home with the settings of a receiver, and of what tells of its health, on any free port. */
+async function home(push: object = {}, serve: object = {}): Promise<Environment> {
   const folder = await mkdtemp(path.join(tmpdir(), 'etl-serve-cli-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const settings = path.join(folder, 'settings.yaml');
-  await writeFile(settings, stringify({ push: { port: 0, ...push } }));
+  await writeFile(settings, stringify({ push: { port: 0, ...push }, serve: { port: 0, ...serve } }));
   return { PARTNER_ETL_HOME: folder, PARTNER_ETL_CONFIG: settings };
 }
 
@@ -113,8 +113,42 @@ describe('serve', () => {
     expect(await third.ended).toBe(EXIT.done);
   });
 
+  test('without the receiver it schedules alone, and says so', async () => {
+    const env = await home({ enabled: false });
+    const serving = typed(['serve', '--json'], env);
+    const ready = JSON.parse(await printed(serving.stdout, /\}\n$/, serving)) as { url: null; health: string };
+    expect(ready.url).toBeNull();
+    const answer = await fetch(ready.health);
+    expect([answer.status, await answer.json()]).toMatchObject([200, { ready: true, receiving: null }]);
+    const second = typed(['serve'], env);
+    expect(await second.ended).toBe(EXIT.locked);
+    expect(second.stderr.text).toMatch(/another scheduler is at work: "serve"/);
+    const { stdout } = await run(['status', '--json'], { env });
+    const { pipelines } = JSON.parse(stdout.text) as { pipelines: { pipeline: string; schedule: unknown }[] };
+    expect(pipelines.find(({ pipeline }) => pipeline === 'orders')?.schedule).toEqual({
+      next_due_at: expect.stringMatching(/T0[34]:30:00/),
+      last: null,
+    });
+    expect((await run(['status'], { env })).stdout.text).toMatch(/next due +last due +started +result/);
+    serving.interrupt.press('SIGTERM');
+    expect(await serving.ended).toBe(EXIT.done);
+  });
+
+  test('without both there is nothing to serve', async () => {
+    const { code, stderr } = await run(['serve'], { env: await home({ enabled: false }, { schedule: false }) });
+    expect(code).toBe(EXIT.usage);
+    expect(stderr.text).toContain('set serve.schedule or push.enabled to true');
+  });
+
+  test('what was pushed is only run where something was', async () => {
+    const env = await home();
+    const names = ['push-messages', 'process-statuses', 'push-links'];
+    const { code, stdout } = await run(['run', ...names, '--if-due', '--json'], { env });
+    expect([code, JSON.parse(stdout.text)]).toEqual([EXIT.done, { nothing_due: true }]);
+    expect(await readdir(env.PARTNER_ETL_HOME!)).not.toContain('runs');
+  });
+
   test.each<[string, object, string]>([
-    ['that is switched off', { enabled: false }, 'push.enabled'],
     ['with a certificate that is not there', { tls: { certFile: 'no.crt', keyFile: 'no.key' } }, 'let a proxy end TLS'],
     ['on an address that this machine has not', { host: '192.0.2.1' }, 'push.host'],
   ])('a receiver %s is wrong usage, with the mend', async (_, push, mend) => {

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { CliContext } from '../../src/cli/context.ts';
+import { CliContext, type Input } from '../../src/cli/context.ts';
 import { Interrupt } from '../../src/cli/interrupt.ts';
 import { runProgram } from '../../src/cli/program.ts';
 import type { Writer } from '../../src/cli/screen.ts';
@@ -49,6 +49,9 @@ export interface FakeOptions {
   readonly packageRoot?: string;
   readonly isTTY?: boolean;
   readonly columns?: number;
+  readonly stdin?: Input;
+  /** What the clock shows, in epoch milliseconds. */
+  readonly nowMs?: number;
 }
 
 export interface Fake {
@@ -62,14 +65,16 @@ export interface Fake {
 }
 
 export function fakeContext(options: FakeOptions = {}): Fake {
-  const { env = {}, cwd = '/nowhere', packageRoot = REPOSITORY, isTTY = false, columns = 80 } = options;
+  const { env = {}, cwd = '/nowhere', packageRoot = REPOSITORY, isTTY = false, columns = 80, stdin, nowMs } = options;
   const terminal = isTTY ? { isTTY, columns } : {};
   const stdout = new TextWriter(terminal);
   const stderr = new TextWriter(terminal);
   const clock = new HandClock();
+  if (nowMs !== undefined) clock.ms = nowMs;
   const exits: number[] = [];
   const interrupt = new Interrupt({ say: (text) => context.screen.print(text), exit: (code) => exits.push(code) });
-  const context = new CliContext({ env, cwd, packageRoot, version: '1.2.3', stdout, stderr, clock, interrupt });
+  const around = { env, cwd, packageRoot, version: '1.2.3', stdout, stderr, clock, interrupt };
+  const context = new CliContext(stdin === undefined ? around : { ...around, stdin });
   return { context, stdout, stderr, clock, interrupt, exits };
 }
 

@@ -57,6 +57,7 @@ describe('settings files', () => {
         endDate: 'EndDate',
       },
     });
+    expect(config.serve).toEqual({ schedule: true, runLimitMinutes: 360, host: '127.0.0.1', port: 8420 });
     expect(config.subIds).toEqual({ grammar: null });
     expect(config.targets).toEqual({ duckdb: true, postgresUrl: null });
     expect(config.guards).toEqual({ shrink: { minRows: 20, keepRatio: 0.5 } });
@@ -176,6 +177,9 @@ describe('what is refused', () => {
     ],
     ['a bad schedule', "pipelines:\n  orders:\n    schedule: '61 5 * * *'\n", ['"61 5 * * *"', 'five fields']],
     ['a schedule with seconds', "pipelines:\n  orders:\n    schedule: '0 30 5 * * *'\n", ['five fields']],
+    ['the name of a schedule', "pipelines:\n  orders:\n    schedule: '@daily'\n", ['"@daily"', 'five fields']],
+    ['a run without time', 'serve:\n  runLimitMinutes: 0\n', ['a whole number of minutes from 1 to 10080']],
+    ['an address with a path', 'serve:\n  host: 0.0.0.0/healthz\n', ['serve.host', 'an address to listen on']],
     ['a day that never comes', "pipelines:\n  orders:\n    schedule: '0 5 31 2 *'\n", ['five fields']],
     ['an unknown zone', 'service:\n  timeZone: Europe/Amsterdm\n', ['service.timeZone = "Europe/Amsterdm"']],
     ['a fixed offset as zone', "service:\n  timeZone: '+01:00'\n", ['the name of a time zone']],

@@ -37,7 +37,8 @@ beforeAll(async () => {
     // Messages are stamped by the sandbox's clock, deliveries by the receiver's, which is the real one.
     today: new Date().toISOString().slice(0, 10) as never,
     postgresUrl: database.url,
-    settings: { push: { port, sealSeconds: 1 } },
+    // Runs are started by the test, not by a schedule.
+    settings: { push: { port, sealSeconds: 1 }, serve: { schedule: false, port: 0 } },
     sandbox: { pushRoutes: [{ from: WEBHOOK, to: `http://127.0.0.1:${port}/push` }], processSeconds: 0 },
   });
   world.sandbox.setNow(Date.now());

@@ -64,6 +64,23 @@ export function recording(newWarehouse: NewWarehouse): void {
   const rows = (sql: string) => rowsOf(bench.target, sql);
 
   describe('bookkeeping', () => {
+    test('a fetch whose answer was pruned says when: told with it, or later', async () => {
+      const at = '2026-06-01T02:00:00.000Z';
+      await publish('r1', { fetches: [fetchRecord('f1'), fetchRecord('f2'), fetchRecord('f3', { pruned_at: at })] });
+      await publish('r2', {
+        pruned: [
+          { fetch_id: 'f1', pruned_at: at },
+          { fetch_id: 'unknown', pruned_at: at },
+        ],
+      });
+      const found = await rows(`SELECT fetch_id, pruned_at = TIMESTAMPTZ '${at}' FROM etl.fetch ORDER BY fetch_id`);
+      expect(found.map(([id, isThen]) => [id, isThen])).toEqual([
+        ['f1', true],
+        ['f2', null],
+        ['f3', true],
+      ]);
+    });
+
     test('a receipt tells the content and where it came from', async () => {
       const { maker, target } = bench;
       const content = { settled: true, duplicates: 2, version: 7, fetched_at: '2026-03-02T03:00:00.123Z' };

@@ -1,0 +1,67 @@
+/** Files that nobody reads any more but a person: bodies that were refused, torn ends of segments, records of runs. */
+import { readdir, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { bornMs } from '../core/ids.ts';
+import type { RunContext } from './context.ts';
+
+export interface OldFile {
+  readonly kind: 'refused' | 'torn' | 'run';
+  /** Relative to the home directory. */
+  readonly file: string;
+  readonly bytes: number;
+}
+
+const MS_PER_DAY = 86_400_000;
+const REFUSED = /^(f[0-9a-z]+)\.[a-z_.]+$/;
+const TORN = /^(f[0-9a-z]+)\.torn$/;
+const RUN = /^(r[0-9a-z]+)\.(?:drift\.|pruned\.)?json$/;
+
+/** Those that are older than the settings say. Names begin with an id that says when they came; others are none of ours. */
+export async function agedFiles(context: RunContext): Promise<OldFile[]> {
+  const { paths, retention, pipelines } = context;
+  const { refusedDays, tornDays, runsDays } = retention;
+  const found: OldFile[] = [];
+  if (refusedDays !== null) {
+    const folders = pipelines.map(({ name }) => path.join(paths.vault, name, 'refused'));
+    for (const folder of [...folders, path.join(paths.inbox, 'refused')])
+      found.push(...(await older(context, 'refused', folder, REFUSED, refusedDays)));
+  }
+  if (tornDays !== null) found.push(...(await older(context, 'torn', path.join(paths.inbox, 'ready'), TORN, tornDays)));
+  if (runsDays !== null) found.push(...(await oldRuns(context, runsDays)));
+  return found;
+}
+
+/** Records that every target has; the newest one stays, it says how the last run ended. */
+async function oldRuns(context: RunContext, days: number): Promise<OldFile[]> {
+  const recorded: string[] = [];
+  for (const target of context.targets) recorded.push((await target.lastRunId()) ?? '');
+  const upTo = recorded.sort()[0] ?? '';
+  const old = await older(context, 'run', context.paths.runs, RUN, days);
+  return old.filter(({ file }) => path.basename(file).split('.')[0]! < upTo);
+}
+
+async function older(
+  { paths, clock }: RunContext,
+  kind: OldFile['kind'],
+  folder: string,
+  shape: RegExp,
+  days: number,
+): Promise<OldFile[]> {
+  const before = clock.now() - days * MS_PER_DAY;
+  const found: OldFile[] = [];
+  for (const name of (await namesIn(folder)).sort()) {
+    const id = shape.exec(name)?.[1];
+    if (id === undefined || !(bornMs(id) < before)) continue;
+    const status = await stat(path.join(folder, name)).catch(() => null);
+    if (status?.isFile())
+      found.push({ kind, file: path.relative(paths.root, path.join(folder, name)), bytes: status.size });
+  }
+  return found;
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  return readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  });
+}

@@ -1,0 +1,44 @@
+/** The receiver with all that it needs: the inbox, the messages that were refused, the service's keys. */
+import path from 'node:path';
+import type { PushSettings } from '../config.ts';
+import { InboxWriter, sealOrphans } from '../extract/inbox.ts';
+import type { RunContext } from '../run/context.ts';
+import { fetchSignatureKeys } from './fetch-keys.ts';
+import type { OpenParts } from './open-parts.ts';
+import { startReceiver } from './receiver.ts';
+import { RefusedMessages } from './refused-messages.ts';
+import { SignatureKeys } from './signature-keys.ts';
+
+const MiB = 1024 * 1024;
+
+/** Takes messages until the parts are closed; returns where. The receiver's lock is the caller's. Errors: those of `startReceiver`. */
+export async function startReceiving(context: RunContext, push: PushSettings, parts: OpenParts): Promise<string> {
+  const { paths, clock, log } = context;
+  await sealOrphans(paths.inbox, log);
+  const inbox = await InboxWriter.open({
+    folder: paths.inbox,
+    clock,
+    sealAfterMs: push.sealSeconds * 1000,
+    mostBytes: push.inboxMiB * MiB,
+    log,
+  });
+  parts.add('the inbox', () => inbox.close());
+  const refused = await RefusedMessages.open({
+    folder: path.join(paths.inbox, 'refused'),
+    mostBytes: push.refusedMiB * MiB,
+    clock,
+    log,
+  });
+  parts.add('the refused messages', () => refused.settled());
+  const keys = await SignatureKeys.open({
+    file: path.join(paths.state, 'signature-keys.json'),
+    clock,
+    log,
+    refreshSeconds: push.keyRefreshSeconds,
+    fetchKeys: (giveUp) => fetchSignatureKeys(context, giveUp),
+  });
+  parts.add('the signature keys', () => keys.close());
+  const receiver = await startReceiver({ settings: push, inbox, keys, refused, clock, log });
+  parts.add('the receiver', () => receiver.close());
+  return receiver.url;
+}

@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import { newsOf } from '../../src/cli/outcome.ts';
+import type { RunChanges } from '../../src/run/what-changed.ts';
+
+const NOTHING: RunChanges = {
+  ...{ new_items: 0, vanished_items: 0, approved_items: 0, approved_commission: '0.00' },
+  ...{ paid_items: 0, paid_commission: '0.00', restated_days: {} },
+};
+
+test.each<[string, Partial<RunChanges>, string[]]>([
+  ['nothing', {}, []],
+  ['new items', { new_items: 1234 }, ['1,234 new order items']],
+  [
+    'approvals',
+    { approved_items: 1, approved_commission: '1234567.125' },
+    ['newly approved: 1,234,567.125 commission of 1 item'],
+  ],
+  [
+    'money taken back',
+    { approved_items: 2, approved_commission: '-1234.50' },
+    ['newly approved: -1,234.50 commission of 2 items'],
+  ],
+  ['payments', { paid_items: 2, paid_commission: '12.30' }, ['payment begun: 12.30 commission of 2 items']],
+  ['items that are gone', { vanished_items: 1 }, ['1 vanished item']],
+  ['restated days', { restated_days: { orders: 2, promotions: 1 } }, ['restated days: orders 2, promotions 1']],
+])('a run that brought %s', (_, changes, lines) => {
+  expect(newsOf({ ...NOTHING, ...changes })).toEqual(lines);
+});
