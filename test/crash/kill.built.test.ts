@@ -22,6 +22,7 @@ it.each(places)('killed at %s (after %i of them)', async (step, occurrence) => {
   const { from, to } = world.lookback();
   world.sandbox.change({ kind: 'move-item', ...world.itemOn(from), toDay: to });
   expect(await nightKilledAt(world, { step, occurrence })).toBe('SIGKILL');
+  world.clock.set(world.clock.now() + 60_000); // the killed night's clock ran on
   const { exitCode, errors } = await world.night();
   expect(errors).toEqual([]);
   expect(exitCode).toBe(0);
