@@ -6,10 +6,10 @@
  *   ready/<id>.torn      what was cut off a segment and might have been answered: for a person to look at
  */
 import { createReadStream } from 'node:fs';
-import { readdir, rename, stat } from 'node:fs/promises';
+import { rename, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { EtlError } from '../core/errors.ts';
-import { syncDir } from '../disk/atomic.ts';
+import { namesIn, syncDir } from '../disk/atomic.ts';
 import { soundFrames } from './inbox-segment.ts';
 import { parsePushMessage } from './push-message.ts';
 
@@ -121,11 +121,6 @@ async function segmentsIn(folder: string): Promise<TouchedSegment[]> {
     if (status !== null) found.push({ id, file, bytes: status.size, touchedMs: status.mtimeMs });
   }
   return found;
-}
-
-/** None where there is no such folder. */
-export function namesIn(folder: string): Promise<string[]> {
-  return readdir(folder).catch(whenMissing([]));
 }
 
 function whenMissing<T>(value: T): (error: unknown) => T {

@@ -17,8 +17,8 @@ import { createReadStream } from 'node:fs';
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { Log } from '../core/log.ts';
-import { syncDir, writeAtomic } from '../disk/atomic.ts';
-import { makeReady, namesIn, openFolder, openSegments, readyFolder, type Segment } from './inbox-folder.ts';
+import { namesIn, syncDir, writeAtomic } from '../disk/atomic.ts';
+import { makeReady, openFolder, openSegments, readyFolder, type Segment } from './inbox-folder.ts';
 import { FORMAT_LINE, isFrameLength, isRest, PREFIX_BYTES, soundFrames } from './inbox-segment.ts';
 
 /** What the copy of a segment is called until it is made ready. */

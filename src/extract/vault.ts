@@ -11,13 +11,13 @@
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { mkdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { createGunzip } from 'node:zlib';
 import { EtlError } from '../core/errors.ts';
 import { prunedWords } from '../core/pruned.ts';
 import type { FetchRecord } from '../core/records.ts';
-import { moveIntoPlace, writeAtomic, writeJson } from '../disk/atomic.ts';
+import { moveIntoPlace, namesIn, writeAtomic, writeJson } from '../disk/atomic.ts';
 import { FileSink } from '../disk/sink.ts';
 import { fetchesOf, RUN_RECORDS } from './fetch-order.ts';
 import type { PackFiles } from './pack.ts';
@@ -294,12 +294,7 @@ function damagedAnswer(file: string, fetch: FetchRecord, cause: unknown): EtlErr
 }
 
 async function list(folder: string): Promise<string[]> {
-  try {
-    return (await readdir(folder)).sort();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw error;
-  }
+  return (await namesIn(folder)).sort();
 }
 
 async function sizeOf(file: string): Promise<number> {

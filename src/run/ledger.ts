@@ -3,12 +3,12 @@
  * warehouse can be reached and when the program is killed (then without an end). `runs/<run_id>.drift.json` beside it keeps
  * what was seen that the contract does not know, `runs/<run_id>.pruned.json` the fetches whose answers it deleted.
  */
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type Clock, isoTime } from '../core/clock.ts';
 import { newId } from '../core/ids.ts';
 import type { DriftRecord, PrunedFetch, RunRecord, RunResult, RunSummary } from '../core/records.ts';
-import { readIfThere, writeJson } from '../disk/atomic.ts';
+import { namesIn, readIfThere, writeJson } from '../disk/atomic.ts';
 
 export class RunLedger {
   private readonly folder: string;
@@ -107,11 +107,4 @@ function prunedFile(folder: string, runId: string): string {
 
 function driftFile(folder: string, runId: string): string {
   return path.join(folder, `${runId}.drift.json`);
-}
-
-async function namesIn(folder: string): Promise<string[]> {
-  return readdir(folder).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return [];
-    throw error;
-  });
 }

@@ -1,7 +1,8 @@
 /** Files that nobody reads any more but a person: bodies that were refused, torn ends of segments, records of runs. */
-import { readdir, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { bornMs } from '../core/ids.ts';
+import { namesIn } from '../disk/atomic.ts';
 import type { RunContext } from './context.ts';
 
 export interface OldFile {
@@ -57,11 +58,4 @@ async function older(
       found.push({ kind, file: path.relative(paths.root, path.join(folder, name)), bytes: status.size });
   }
   return found;
-}
-
-async function namesIn(folder: string): Promise<string[]> {
-  return readdir(folder).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return [];
-    throw error;
-  });
 }

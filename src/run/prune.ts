@@ -7,7 +7,6 @@ import path from 'node:path';
 import { z } from 'zod';
 import { isoTime } from '../core/clock.ts';
 import { dayAt } from '../core/days.ts';
-import { asEtlError } from '../core/errors.ts';
 import { writeJson } from '../disk/atomic.ts';
 import { punch } from '../extract/pack-marks.ts';
 import { pruneAnswer } from '../extract/vault-pruning.ts';
@@ -52,23 +51,19 @@ export async function runPrune(context: RunContext, step = NO_STEP): Promise<Pru
 /** `state/pruned.json`: the day of the last night that pruned. A memory aid: lost, the next run prunes again. */
 const lastTime = z.object({ on: z.string() });
 
-/** At the end of a run, once a day: nothing where no retention is set. Errors are in the tally. */
+/** At the end of a run, once a day: nothing where no retention is set. Errors are the run's. */
 export async function pruneAfterNight(session: Session): Promise<void> {
-  const { context, tally } = session;
+  const { context } = session;
   if (!hasRetention(context) || context.signal.aborted) return;
   const state = path.join(context.paths.state, 'pruned.json');
   const on = dayAt(context.clock.now(), context.timeZone);
   if ((await readState(state, lastTime))?.on === on) return;
-  try {
-    const plan = await plannedPrune(context);
-    await carryOut(session, plan, NO_STEP);
-    await writeJson(state, { on });
-    const [answers, files] = [plan.answers.reduce((sum, one) => sum + one.answers, 0), plan.files.length];
-    if (answers + files > 0)
-      context.log.info(`retention deleted ${answers} answers and ${files} other files`, { answers, files });
-  } catch (thrown) {
-    tally.errors.push(asEtlError(thrown));
-  }
+  const plan = await plannedPrune(context);
+  await carryOut(session, plan, NO_STEP);
+  await writeJson(state, { on });
+  const [answers, files] = [plan.answers.reduce((sum, one) => sum + one.answers, 0), plan.files.length];
+  if (answers + files > 0)
+    context.log.info(`retention deleted ${answers} answers and ${files} other files`, { answers, files });
 }
 
 async function carryOut({ context, ledger }: Session, plan: PrunePlan, step: PruneStep): Promise<void> {

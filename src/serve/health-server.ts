@@ -2,10 +2,9 @@
  * The server for the house: health, and whatever else this installation tells about itself. It has an address of its own, since the
  * receiver's is open to the world. What it answers is handed in as routes; here stand only its limits.
  */
-import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyInstance } from 'fastify';
 import type { ServeSettings } from '../config.ts';
-import { EtlError } from '../core/errors.ts';
+import { listenAt } from './listening.ts';
 
 export type Routes = (app: FastifyInstance) => void;
 
@@ -42,20 +41,8 @@ export async function startHouseServer(
   app.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: 'not_found' }));
   app.setErrorHandler((_error, _request, reply) => reply.code(500).send({ error: 'failed' }));
   for (const add of routes) add(app);
-  try {
-    await app.listen({ host, port });
-  } catch (cause) {
-    await app.close();
-    const isTaken = (cause as NodeJS.ErrnoException).code === 'EADDRINUSE';
-    const code = isTaken ? 'port_taken' : 'cannot_listen';
-    throw new EtlError('usage', code, `the health server cannot listen on ${host}, port ${port}`, {
-      cause,
-      hint: isTaken ? 'end what listens there, or set serve.port to another one' : 'set serve.host and serve.port',
-    });
-  }
-  const { address, family, port: taken } = app.server.address() as AddressInfo;
   return {
-    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${taken}`,
+    url: await listenAt(app, { host, port, name: 'the health server', section: 'serve', scheme: 'http' }),
     close: async () => void (await app.close()),
   };
 }

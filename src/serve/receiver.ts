@@ -12,15 +12,14 @@
  * Answers say one word of ours, in the status line, and never repeat anything that was sent.
  */
 import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyInstance } from 'fastify';
 import type { PushSettings } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
-import { EtlError } from '../core/errors.ts';
 import { type CertificateFiles, readCertificate, watchCertificate } from './certificate.ts';
 import type { ReceiverCounts } from './counts.ts';
 import { type DeskOptions, FrontDesk, HEALTH_PATH } from './front-desk.ts';
 import { type Listener, makeListener, serveCertificate } from './listener.ts';
+import { listenAt } from './listening.ts';
 import { readBody } from './message-body.ts';
 import { SourceCheck } from './source-address.ts';
 
@@ -60,7 +59,10 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
     },
   });
   addRoutes(app, desk, settings);
-  const url = `${await listen(app, settings, files !== null)}${settings.path}`;
+  const { host, port } = settings;
+  const scheme = files === null ? 'http' : 'https';
+  const place = { host, port, name: 'the receiver', section: 'push', scheme } as const;
+  const url = `${await listenAt(app, place)}${settings.path}`;
   const watch = new AbortController();
   const apply = (renewed: Parameters<typeof serveCertificate>[1]) => {
     for (const listener of listeners) serveCertificate(listener, renewed);
@@ -102,23 +104,6 @@ function addRoutes(app: FastifyInstance, desk: FrontDesk, settings: PushSettings
     },
     handler: (request, reply) => desk.receive(request, reply),
   });
-}
-
-/** The address without the path. */
-async function listen(app: FastifyInstance, { host, port }: PushSettings, isTls: boolean): Promise<string> {
-  try {
-    await app.listen({ host, port });
-  } catch (cause) {
-    await app.close();
-    const isTaken = (cause as NodeJS.ErrnoException).code === 'EADDRINUSE';
-    const code = isTaken ? 'port_taken' : 'cannot_listen';
-    throw new EtlError('usage', code, `the receiver cannot listen on ${host}, port ${port}`, {
-      cause,
-      hint: isTaken ? 'end what listens there, or set push.port to another one' : 'set push.host and push.port',
-    });
-  }
-  const { address, family, port: taken } = app.server.address() as AddressInfo;
-  return `${isTls ? 'https' : 'http'}://${family === 'IPv6' ? `[${address}]` : address}:${taken}`;
 }
 
 async function closeServer(

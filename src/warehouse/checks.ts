@@ -11,10 +11,12 @@
  * `{on_days:column}` in it becomes a condition on the days that are looked at, so that it costs those days and not the history;
  * `{on_days:column:14}` is true on the 14 days before each of them too. A column `field` names what is broken within a slice.
  */
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { addDays, type Day } from '../core/days.ts';
 import { EtlError } from '../core/errors.ts';
+import { namesIn } from '../disk/atomic.ts';
+import { headedSql } from './headed-sql.ts';
 import { packageRoot } from './migrations.ts';
 import { onDays } from './slice-sql.ts';
 import type { TargetName } from './target.ts';
@@ -52,7 +54,6 @@ export interface BrokenCheck {
 }
 
 const FILE = /^([a-z][a-z0-9_]*)(?:\.(duckdb|postgres))?\.sql$/;
-const HEADER = /^--\s*(severity|about|pipeline|mend):\s*(\S.*?)\s*$/;
 const ON_DAYS = /\{on_days:([a-z_][a-z0-9_]*)(?::([1-9]\d{0,2}))?\}/g;
 
 /**
@@ -69,7 +70,7 @@ export async function readChecks(engine: TargetName, own: string, pipelines: rea
 
 /** The file for this engine alone comes behind the one for both, and so takes its place. */
 async function checksIn(folder: string, engine: TargetName, pipelines: readonly string[]): Promise<Check[]> {
-  const names = (await filesIn(folder)).filter((name) => name.endsWith('.sql')).sort();
+  const names = (await namesIn(folder)).filter((name) => name.endsWith('.sql')).sort();
   const checks: Check[] = [];
   for (const forOne of [false, true])
     for (const name of names) {
@@ -83,24 +84,12 @@ async function checksIn(folder: string, engine: TargetName, pipelines: readonly 
   return checks;
 }
 
-async function filesIn(folder: string): Promise<string[]> {
-  return readdir(folder).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return [];
-    throw error;
-  });
-}
-
 /** Errors: `usage/check` where the header lacks something or says what cannot be. */
 export function parseCheck(name: string, file: string, text: string, pipelines: readonly string[]): Check {
-  const header = new Map<string, string>();
-  const lines = text.split(/\r?\n/);
-  const end = lines.findIndex((line) => !/^\s*(--.*)?$/.test(line));
-  for (const line of lines.slice(0, end === -1 ? lines.length : end)) {
-    const [, key, value] = HEADER.exec(line) ?? [];
-    if (key !== undefined && value !== undefined) header.set(key, value);
-  }
+  const { header, sql } = headedSql(text, ['severity', 'about', 'pipeline', 'mend']);
+  const lines = new Map(header.map(({ key, value }) => [key, value]));
   const said = (key: string): string => {
-    const value = header.get(key);
+    const value = lines.get(key);
     if (value === undefined) throw noCheck(file, `it has no line "-- ${key}: …" in front of the SELECT`);
     return value;
   };
@@ -112,7 +101,6 @@ export function parseCheck(name: string, file: string, text: string, pipelines: 
     if (!pipelines.includes(named)) throw noCheck(file, `there is no pipeline "${named}"`);
   if (severity === 'block' && also.length > 0)
     throw noCheck(file, 'one that blocks holds the slices of one pipeline, and it names several');
-  const sql = end === -1 ? '' : lines.slice(end).join('\n').trim().replace(/;$/, '');
   if (sql === '') throw noCheck(file, 'there is no SELECT in it');
   return { name, severity, about: said('about'), pipeline, also, mend: said('mend'), file, sql };
 }

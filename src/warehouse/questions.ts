@@ -8,6 +8,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { EtlError } from '../core/errors.ts';
+import { headedSql } from './headed-sql.ts';
 import { packageRoot } from './migrations.ts';
 import type { TargetName } from './target.ts';
 
@@ -22,7 +23,6 @@ export interface Question {
 }
 
 const FILE = /^(\d{2})_([a-z0-9]+(?:_[a-z0-9]+)*)(?:\.(duckdb|postgres))?\.sql$/;
-const HEADER = /^--\s*(question|reading):\s*(\S.*?)\s*$/;
 
 /** The questions for an engine, by number. Errors: `bug/question` for a file that is none, with file and reason. */
 export async function readQuestions(engine: TargetName): Promise<Question[]> {
@@ -44,19 +44,15 @@ export async function readQuestions(engine: TargetName): Promise<Question[]> {
 
 /** Errors: `bug/question` where the header lacks something or there is no statement. */
 export function parseQuestion(number: number, slug: string, file: string, text: string): Question {
-  const lines = text.split(/\r?\n/);
-  const end = lines.findIndex((line) => !/^\s*(--.*)?$/.test(line));
-  const said: Record<'question' | 'reading', string[]> = { question: [], reading: [] };
-  for (const line of lines.slice(0, end === -1 ? lines.length : end)) {
-    const [, key, value] = HEADER.exec(line) ?? [];
-    if (key !== undefined && value !== undefined) said[key as 'question' | 'reading'].push(value);
-  }
-  const { question: questions, reading } = said;
+  const { header, ...headed } = headedSql(text, ['question', 'reading']);
+  const sql = headed.sql.trimEnd();
+  const said = (wanted: string) => header.filter(({ key }) => key === wanted).map(({ value }) => value);
+  const questions = said('question');
+  const reading = said('reading');
   const [question] = questions;
   if (question === undefined || questions.length > 1)
     throw noQuestion(file, 'it needs one line "-- question: …" in front of its statement');
   if (reading.length === 0) throw noQuestion(file, 'it has no line "-- reading: …" in front of its statement');
-  const sql = end === -1 ? '' : lines.slice(end).join('\n').trim().replace(/;$/, '').trimEnd();
   if (sql === '') throw noQuestion(file, 'there is no statement in it');
   return { number, slug, question, reading, sql };
 }

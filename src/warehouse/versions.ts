@@ -126,3 +126,20 @@ function partEnds(part: Pipeline, whole: Versioned, { place }: VersionEngine, no
 function among(whole: Versioned, notes: string | null): string {
   return notes === null ? '' : `JOIN ${notes} AS noted ON ${sameIn(whole, whole.versions.of, 'seen', 'noted')}`;
 }
+
+/** Columns that name a version: those of its thing, and since when it was seen. */
+export function versionNames({ versions }: Pipeline): string[] {
+  return [...(versions?.of ?? []), OBSERVED_FROM];
+}
+
+/**
+ * SQL of the versions among `rows` that have a next one there, by their names, with its beginning as `observed_to`. Each is there
+ * once, also where `rows` has it twice, so that a join with it leaves as many rows as there are.
+ */
+export function endedAmong(pipeline: Pipeline, rows: string): string {
+  const names = versionNames(pipeline).map(quoteName).join(', ');
+  const things = (pipeline.versions?.of ?? []).map(quoteName).join(', ');
+  return `SELECT ${names}, ${OBSERVED_TO} FROM (
+      SELECT ${names}, lead(${OBSERVED_FROM}) OVER (PARTITION BY ${things} ORDER BY ${OBSERVED_FROM}) AS ${OBSERVED_TO} FROM ${rows}
+    ) WHERE ${OBSERVED_TO} > ${OBSERVED_FROM}`;
+}

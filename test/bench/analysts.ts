@@ -5,15 +5,14 @@ import pg from 'pg';
 import { pipelines } from '../../pipelines/index.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { addDays, type Day, daysOf } from '../../src/core/days.ts';
-import { newId } from '../../src/core/ids.ts';
-import type { RunRecord } from '../../src/core/records.ts';
 import { Engine } from '../../src/engine/duckdb.ts';
 import { readChecks } from '../../src/warehouse/checks.ts';
 import { openDuckdbTarget } from '../../src/warehouse/duckdb/target.ts';
 import { openPostgresTarget } from '../../src/warehouse/postgres/target.ts';
-import type { LoadSlice, Publication, PublishResult, Target, TargetName } from '../../src/warehouse/target.ts';
+import type { LoadSlice, PublishResult, Target, TargetName } from '../../src/warehouse/target.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { packageRoot, type Result, timed } from './place.ts';
+import { publication } from './publication.ts';
 import { ThreeYears } from './three-years.ts';
 
 const FROM = '2023-11-01' as Day;
@@ -190,18 +189,3 @@ async function martsOf(engine: string, targetMs: number, asking: Asking): Promis
 }
 
 const n = (value: number) => Math.round(value).toLocaleString('en-US');
-
-function publication(slices: readonly LoadSlice[]): Publication {
-  const at = new Date().toISOString();
-  const run: RunRecord = {
-    run_id: newId('r', systemClock),
-    command: 'bench',
-    pipelines: ['orders'],
-    started_at: at,
-    ended_at: at,
-    result: 'done',
-    exit_code: 0,
-    summary: null,
-  };
-  return { run, runs: [], fetches: [], drift: [], holds: [], slices };
-}

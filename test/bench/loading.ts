@@ -7,15 +7,14 @@ import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import { pipelines } from '../../pipelines/index.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { type Day, daysOf } from '../../src/core/days.ts';
-import { newId } from '../../src/core/ids.ts';
-import type { RunRecord } from '../../src/core/records.ts';
 import { Engine } from '../../src/engine/duckdb.ts';
 import { openDuckdbTarget } from '../../src/warehouse/duckdb/target.ts';
 import { openPostgresTarget } from '../../src/warehouse/postgres/target.ts';
-import type { LoadSlice, Publication, Target } from '../../src/warehouse/target.ts';
+import type { LoadSlice, Target } from '../../src/warehouse/target.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { makeSlices } from './history.ts';
 import { type Result, timed } from './place.ts';
+import { publication } from './publication.ts';
 
 const YEAR = daysOf({ from: '2025-01-01' as Day, to: '2025-12-31' as Day });
 const MONTH = YEAR.slice(150, 180);
@@ -112,19 +111,4 @@ async function copyAgain(url: string, file: string): Promise<number> {
   }
   await client.end();
   return Math.min(...times);
-}
-
-function publication(slices: readonly LoadSlice[]): Publication {
-  const at = new Date().toISOString();
-  const run: RunRecord = {
-    run_id: newId('r', systemClock),
-    command: 'bench',
-    pipelines: ['orders'],
-    started_at: at,
-    ended_at: at,
-    result: 'done',
-    exit_code: 0,
-    summary: null,
-  };
-  return { run, runs: [], fetches: [], drift: [], holds: [], slices };
 }

@@ -5,7 +5,7 @@
  */
 
 import type { Day } from '../../core/days.ts';
-import { LOADED_COLUMN, OBSERVED_FROM, OBSERVED_TO, type Pipeline, storedColumns } from '../../core/pipeline.ts';
+import { LOADED_COLUMN, OBSERVED_TO, type Pipeline, storedColumns } from '../../core/pipeline.ts';
 import { type Engine, quoteName, quoteText } from '../../engine/duckdb.ts';
 import { fileBatches, naming, parquetRows, rejectFiles, rowFiles } from '../slice-files.ts';
 import {
@@ -23,6 +23,7 @@ import {
   rejectsOn,
   sameIn,
 } from '../slice-sql.ts';
+import { endedAmong, versionNames } from '../versions.ts';
 
 /** Files of versions that one statement reads: a month of order items is held, by its names alone, in the memory there is. */
 const VERSION_FILES = 31;
@@ -50,7 +51,7 @@ async function replaceRows(engine: Engine, { pipeline, slices, days }: PipelineL
   for (const batch of fileBatches(rowFiles(slices), hasEnds ? VERSION_FILES : undefined))
     rows += await engine.run(
       `INSERT INTO ${table} (${names})
-       SELECT ${columns.map((name) => `seen.${name}`).join(', ')}, TIMESTAMPTZ ${quoteText(at)}${hasEnds ? ', ended.ends' : ''}
+       SELECT ${columns.map((name) => `seen.${name}`).join(', ')}, TIMESTAMPTZ ${quoteText(at)}${hasEnds ? `, ended.${OBSERVED_TO}` : ''}
        FROM ${parquetRows(batch)} AS seen ${hasEnds ? endsOf(pipeline, batch) : ''}`,
     );
   return rows;
@@ -62,14 +63,8 @@ async function replaceRows(engine: Engine, { pipeline, slices, days }: PipelineL
  * rows, so that they stay in the order of their days, by which readers find them.
  */
 function endsOf(pipeline: Pipeline, files: readonly string[]): string {
-  const things = (pipeline.versions?.of ?? []).map(quoteName).join(', ');
-  const same = sameIn(pipeline, [...(pipeline.versions?.of ?? []), OBSERVED_FROM], 'seen', 'ended');
-  return `LEFT JOIN (
-      SELECT * FROM (
-        SELECT ${things}, ${OBSERVED_FROM}, lead(${OBSERVED_FROM}) OVER (PARTITION BY ${things} ORDER BY ${OBSERVED_FROM}) AS ends
-        FROM ${parquetRows(files)}
-      ) WHERE ends > ${OBSERVED_FROM}
-    ) AS ended ON ${same}`;
+  const same = sameIn(pipeline, versionNames(pipeline), 'seen', 'ended');
+  return `LEFT JOIN (${endedAmong(pipeline, parquetRows(files))}) AS ended ON ${same}`;
 }
 
 async function replaceRejects(engine: Engine, { pipeline, slices, days }: PipelineLoad): Promise<void> {
