@@ -22,6 +22,7 @@ import {
 } from '../slice-sql.ts';
 import type { LoadSlice } from '../target.ts';
 import { type CopyColumn, copyRows, type RowSource } from './copy-rows.ts';
+import { filling } from './first-load.ts';
 import type { Client } from './sessions.ts';
 
 const REJECT_COLUMNS: readonly CopyColumn[] = [
@@ -34,8 +35,11 @@ const REJECT_COLUMNS: readonly CopyColumn[] = [
   { column: 'raw', kind: 'text' },
 ];
 
-/** From so many new rows on, statements on versions find their way wrong without fresh statistics (a night: 1.2 s, else 0.2 s). */
-const ANALYSED_ROWS = 10_000;
+/**
+ * From so many new rows on, statements on versions find their way wrong without fresh statistics (a night: 1.2 s, else 0.2 s), and
+ * indexes are better made afterwards.
+ */
+const MUCH_ROWS = 10_000;
 /** And whoever reads a table of facts first, before the server has looked at it by itself, when so much of it is new. */
 const ANALYSED_SHARE = 0.1;
 
@@ -68,10 +72,13 @@ async function replaceRows(
   ended: RowSource | undefined,
 ): Promise<number> {
   const { pipeline, slices, days } = load;
-  await client.query(`DELETE FROM ${factTable(pipeline)} WHERE ${onDays(pipeline.day, days)}`);
-  const rows = await copySlices(client, engine, factTable(pipeline), pipeline, slices, at, ended);
-  if (rows >= ANALYSED_ROWS && (pipeline.versions || (await isMostlyNew(client, pipeline, rows))))
-    await client.query(`ANALYZE ${factTable(pipeline)}`);
+  const table = factTable(pipeline);
+  await client.query(`DELETE FROM ${table} WHERE ${onDays(pipeline.day, days)}`);
+  const copy = () => copySlices(client, engine, table, pipeline, slices, at, ended);
+  const isMuch = slices.reduce((sum, { content }) => sum + content.rows, 0) >= MUCH_ROWS;
+  const rows = await (isMuch ? filling(client, table, copy) : copy());
+  if (rows >= MUCH_ROWS && (pipeline.versions || (await isMostlyNew(client, pipeline, rows))))
+    await client.query(`ANALYZE ${table}`);
   return rows;
 }
 
