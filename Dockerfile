@@ -23,6 +23,7 @@ COPY package.json /app/package.json
 COPY bin /app/bin
 COPY config /app/config
 COPY sql /app/sql
+COPY src/serve/page/assets /app/src/serve/page/assets
 # Everything under /app belongs to root: the program cannot change itself. Only /data is written to, and /tmp.
 RUN ln -s /app/bin/partner-etl.js /usr/local/bin/partner-etl \
     && install -d -o node -g node -m 700 /data

@@ -4,9 +4,12 @@ import { pipelines } from '../pipelines/index.ts';
 import { type Config, requirePartner, timingOf, todayOf } from './config.ts';
 import type { Clock } from './core/clock.ts';
 import { EtlError } from './core/errors.ts';
-import type { Log } from './core/log.ts';
+import { type Log, logWith } from './core/log.ts';
 import type { Progress } from './core/progress.ts';
 import type { FetchRecord } from './core/records.ts';
+import { noTracer, type Tracer } from './core/tracer.ts';
+import { checkHomeLayout } from './disk/home-layout.ts';
+import { scopesOf } from './extract/mask-text.ts';
 import { Vault } from './extract/vault.ts';
 import { Lake } from './lake/lake.ts';
 import { PartnerClient } from './partner/client.ts';
@@ -25,6 +28,8 @@ export interface Surroundings {
   readonly random: () => number;
   readonly log: Log;
   readonly progress: Progress;
+  /** Absent: nobody collects what work consists of. */
+  readonly tracer?: Tracer;
   readonly signal: AbortSignal;
   readonly step?: (name: Step, about: string) => void | Promise<void>;
 }
@@ -38,6 +43,7 @@ export async function openApp(world: Surroundings): Promise<App> {
   const { config, clock } = world;
   const paths = config.home;
   await makeHome(paths.root);
+  await checkHomeLayout(paths.root);
   const targets = openTargets(config, clock);
   const pacing = new Pacing({ home: config.home, clock, log: world.log });
   const context: RunContext = {
@@ -51,14 +57,19 @@ export async function openApp(world: Surroundings): Promise<App> {
     reports: new Map(Object.entries(config.reports)),
     lookups: lookupsOf(config),
     targets,
-    vault: new Vault(paths.root, paths.vault, (message) => world.log.warn(message)),
+    vault: new Vault(paths.root, paths.vault, (message, fields) => world.log.warn(message, fields), {
+      stateDir: paths.state,
+      scopes: scopesOf(pipelines),
+    }),
     lake: new Lake(paths.lake),
     clock,
     log: world.log,
     progress: world.progress,
+    tracer: world.tracer ?? noTracer,
     signal: world.signal,
     step: world.step ?? (() => undefined),
     partnerSettings: (area) => requirePartner(config, area),
+    budgetWaits: () => pacing.waits(),
     openClient: (area, runId, onFetch) => openPartner(world, pacing, area, runId, onFetch),
   };
   return { context, close: async () => void (await Promise.all(targets.map((t) => t.close()))) };
@@ -92,7 +103,7 @@ function lookupsOf(config: Config): LookupContext {
 }
 
 async function openPartner(
-  { config, clock, random, log }: Surroundings,
+  { config, clock, random, log, tracer = noTracer }: Surroundings,
   pacing: Pacing,
   area: Area,
   runId: string,
@@ -100,7 +111,7 @@ async function openPartner(
 ): Promise<Partner> {
   const settings = requirePartner(config, area);
   const { home } = config;
-  const token = new CachedTokenSource({ settings, home, clock, random, log });
-  const client = new PartnerClient({ settings, token, pacing, clock, random, log, runId, onFetch });
+  const token = new CachedTokenSource({ settings, home, clock, random, log: logWith(log, { run: runId }) });
+  const client = new PartnerClient({ settings, token, pacing, clock, random, log, tracer, runId, onFetch });
   return { client, settings };
 }

@@ -3,7 +3,8 @@
  * as one object that nobody can change. Everything that is wrong is told at once.
  */
 import path from 'node:path';
-import { type Environment, readEnvironment, secretsIn, variable } from './config/environment.ts';
+import { type AlertSettings, alertSecrets, readAlerts } from './config/alerts.ts';
+import { type Environment, readEnvironment, readPageToken, secretsIn, variable } from './config/environment.ts';
 import { overlay } from './config/overlay.ts';
 import { type Partners, partnersOf, readPairs } from './config/partner.ts';
 import { type Problem, refuse } from './config/problems.ts';
@@ -141,12 +142,15 @@ export interface Config extends Partners {
   readonly processStatuses: FollowingSettings;
   readonly pushLinks: FollowingSettings;
   readonly serve: ServeSettings;
+  /** What whoever looks at the status page must know; null: none is set. A secret. */
+  readonly pageToken: string | null;
   readonly push: PushSettings;
   readonly targets: TargetSettings;
   /** The grammar is checked; null: sub-IDs are not taken apart. */
   readonly subIds: { readonly grammar: string | null };
   readonly guards: GuardSettings;
   readonly retention: RetentionSettings;
+  readonly alerts: AlertSettings;
   /** Settings files that were read, as shown to people, the overriding one last. */
   readonly files: readonly string[];
   /** To be told to the operator; nothing that stops anything. */
@@ -180,7 +184,12 @@ export async function loadConfig(sources: ConfigSources): Promise<Config> {
   const fromEnv = readEnvironment(env);
   const { settings, problems: inFiles } = overlay(base, over, fromEnv.baseUrl, secretsIn(env));
   const pairs = await readPairs(settings, env, cwd);
-  const problems: Problem[] = [...inFiles, ...fromEnv.problems, ...pairs.problems];
+  const page = await readPageToken(env, cwd);
+  const told = await readAlerts(settings, env, cwd);
+  const problems: Problem[] = [
+    ...[...inFiles, ...fromEnv.problems, ...pairs.problems],
+    ...[...page.problems, ...told.problems],
+  ];
   if (settings !== null && !settings.targets.duckdb.enabled && variable(env, 'PARTNER_ETL_POSTGRES_URL') === null)
     problems.push({
       where: over?.name ?? base.name,
@@ -188,7 +197,7 @@ export async function loadConfig(sources: ConfigSources): Promise<Config> {
       value: 'false',
       accepted: 'no warehouse is left: true is accepted, or set PARTNER_ETL_POSTGRES_URL',
     });
-  if (settings === null || problems.length > 0) throw refuse(problems);
+  if (settings === null || told.alerts === null || problems.length > 0) throw refuse(problems);
 
   const addresses = {
     baseUrl: fromEnv.baseUrl ?? settings.service.baseUrl,
@@ -201,12 +210,14 @@ export async function loadConfig(sources: ConfigSources): Promise<Config> {
     timeZone: settings.service.timeZone,
     ...loadingOf(settings, cwd),
     serve: settings.serve,
+    pageToken: page.secret,
     subIds: settings.subIds,
     targets: { duckdb: settings.targets.duckdb.enabled, postgresUrl: fromEnv.postgresUrl },
     guards: settings.guards,
     retention: settings.retention,
+    alerts: told.alerts,
     files: over === null ? [base.name] : [base.name, over.name],
-    warnings: [...fromEnv.warnings, ...pairs.warnings],
+    warnings: [...fromEnv.warnings, ...pairs.warnings, ...page.warnings, ...told.warnings],
   });
 }
 
@@ -249,7 +260,8 @@ export function secretsOf(config: Config, env: Environment): string[] {
     clientSecret,
     Buffer.from(`${clientId}:${clientSecret}`).toString('base64'),
   ]);
-  return [...new Set([...secretsIn(env), ...sent])];
+  const page = config.pageToken === null ? [] : [config.pageToken];
+  return [...new Set([...secretsIn(env), ...sent, ...page, ...alertSecrets(config.alerts)])];
 }
 
 /** What is loaded. A relative name of a file starts at the working directory, as those in the environment do. */

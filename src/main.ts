@@ -32,6 +32,9 @@ function writerOf(stream: NodeJS.WriteStream): Writer {
   };
 }
 
+// Whatever the shell says: what somebody else could write, we would read and believe. Who may read stays the shell's matter.
+process.umask(process.umask() | 0o022);
+
 const words = process.argv.slice(2);
 
 /** The environment, with what .env of the working directory adds. Help and the version need none of it. */

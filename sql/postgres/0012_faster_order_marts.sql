@@ -1,8 +1,8 @@
--- What a month of the marts of orders costs, brought below three seconds with ten million items behind it.
+-- The marts of orders that read every version of a month, at less cost: with ten million items behind it order_life_cycle takes a third
+-- less, restatement and order_change about half.
 --
--- The versions of an item follow each other in an index whose names are sorted as bytes, as the marts ask for them: nothing is left to
--- sort. It does what the index on (order_date, observed_from) did as well; that on observed_on had no reader.
-DROP INDEX warehouse.order_item_version_day;
+-- The versions of an item follow each other in an index whose names are sorted as bytes, as these marts ask for them: nothing is left to
+-- sort. The index on observed_on had no reader.
 DROP INDEX warehouse.order_item_version_observed_on;
 CREATE INDEX order_item_version_item ON warehouse.order_item_version
   (order_date, order_id COLLATE "C", order_item_id COLLATE "C", observed_from);

@@ -7,7 +7,7 @@ import { addExamples } from './help.ts';
 import { tellOutcome } from './outcome.ts';
 import { rangeOf } from './range.ts';
 import { dayValue } from './values.ts';
-import { withApp } from './with-app.ts';
+import { withRun } from './with-run.ts';
 
 export function register(program: Command, cli: CliContext): void {
   registerReplay(program, cli);
@@ -24,7 +24,7 @@ function registerReplay(program: Command, cli: CliContext): void {
     .requiredOption('--to <day>', 'last day, yyyy-mm-dd', dayValue)
     .option('--json', 'print the result as one JSON document')
     .action(async (pipeline: string, options: { from: Day; to: Day; json?: boolean }) => {
-      const outcome = await withApp(cli, (context) => runReplay(context, pipeline, rangeOf(options)));
+      const outcome = await withRun(cli, (context) => runReplay(context, pipeline, rangeOf(options)));
       tellOutcome(cli, outcome, options.json ?? false);
     });
   addExamples(command, [['replay orders --from 2026-03-01 --to 2026-03-31', 'March again, from the stored answers']]);
@@ -37,7 +37,7 @@ function registerRebuild(program: Command, cli: CliContext): void {
     .option('--target <name>', 'duckdb or postgres; all that are switched on when absent')
     .option('--json', 'print the result as one JSON document')
     .action(async ({ target, json = false }: { target?: string; json?: boolean }) => {
-      tellOutcome(cli, await withApp(cli, (context) => runRebuild(context, target)), json);
+      tellOutcome(cli, await withRun(cli, (context) => runRebuild(context, target)), json);
     });
   addExamples(command, [['rebuild --target duckdb', 'after the DuckDB file was lost']]);
 }
@@ -50,7 +50,7 @@ function registerRelease(program: Command, cli: CliContext): void {
     .argument('<day>', 'day of the slice, yyyy-mm-dd', dayValue)
     .option('--json', 'print the result as one JSON document')
     .action(async (pipeline: string, day: Day, { json = false }: { json?: boolean }) => {
-      tellOutcome(cli, await withApp(cli, (context) => runRelease(context, pipeline, day)), json);
+      tellOutcome(cli, await withRun(cli, (context) => runRelease(context, pipeline, day)), json);
     });
   addExamples(command, [['release orders 2026-03-14', 'yes, that day really shrank']]);
 }

@@ -6,7 +6,7 @@ import { addExamples } from './help.ts';
 import { tellOutcome } from './outcome.ts';
 import { rangeOf } from './range.ts';
 import { dayValue } from './values.ts';
-import { withApp } from './with-app.ts';
+import { withRun } from './with-run.ts';
 
 interface Options {
   readonly from: Day;
@@ -26,7 +26,7 @@ export function register(program: Command, cli: CliContext): void {
     .option('--json', 'print the result as one JSON document')
     .action(async (pipelines: string[], options: Options) => {
       const range = rangeOf(options);
-      const outcome = await withApp(cli, (context) => runBackfill(context, pipelines, range, options.refetch ?? false));
+      const outcome = await withRun(cli, (context) => runBackfill(context, pipelines, range, options.refetch ?? false));
       tellOutcome(cli, outcome, options.json ?? false);
     });
   addExamples(command, [

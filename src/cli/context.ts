@@ -9,7 +9,7 @@ import type { Progress } from '../core/progress.ts';
 import type { Interrupt } from './interrupt.ts';
 import { createLog, type Verbosity } from './log.ts';
 import { createProgress } from './progress.ts';
-import { Screen, type Writer } from './screen.ts';
+import { harmless, Screen, type Writer } from './screen.ts';
 
 export interface Surroundings {
   readonly env: Environment;
@@ -58,7 +58,7 @@ export class CliContext {
     this.cwd = surroundings.cwd;
     this.packageRoot = surroundings.packageRoot;
     this.version = surroundings.version;
-    this.stdout = surroundings.stdout;
+    this.stdout = harmless(surroundings.stdout);
     this.screen = new Screen(surroundings.stderr);
     this.surroundings = surroundings;
     this.clock = surroundings.clock;

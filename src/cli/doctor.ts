@@ -5,12 +5,14 @@ import type { Config } from '../config.ts';
 import { asEtlError, EXIT } from '../core/errors.ts';
 import { AREAS } from '../partner/settings.ts';
 import { CachedTokenSource, type TokenSource, type TokenState, tokenFiles } from '../partner/token.ts';
+import { announcedReceiver } from '../serve/receiver-proof.ts';
 import { openDuckdbTarget } from '../warehouse/duckdb/target.ts';
 import { openPostgresTarget } from '../warehouse/postgres/target.ts';
 import type { CliContext } from './context.ts';
+import { checkAlerts } from './doctor-alerts.ts';
 import { checkNode, clientOf, type DoctorWorld, runChecks, together, zoneQuestion } from './doctor-checks.ts';
 import { broken, type Finding, guarded, type NamedFinding, ok, skipped, warning } from './doctor-finding.ts';
-import { judgeReached, reach } from './doctor-reach.ts';
+import { checkOwnReceiver, judgeReached, reach } from './doctor-reach.ts';
 import { checkReceiver } from './doctor-receiver.ts';
 import { checkService } from './doctor-service.ts';
 import { addExamples } from './help.ts';
@@ -18,6 +20,7 @@ import { printJson } from './output.ts';
 
 interface DoctorOptions {
   readonly online?: boolean;
+  readonly alert?: boolean;
   readonly json?: boolean;
 }
 
@@ -34,18 +37,23 @@ export function register(program: Command, context: CliContext): void {
       '--online',
       'also get a token (one request, or none when the one on disk still serves) and call every endpoint once',
     )
+    .option('--alert', 'also send a test through every channel for alerts, and say what came back')
     .option('--json', 'print one JSON document')
     .action((options: DoctorOptions) => doctor(options, context));
   addExamples(command, [
     ['doctor', 'without calling the service'],
     ['doctor --online', 'also whether the credentials are accepted and every endpoint answers'],
+    ['doctor --alert', 'also a test through every channel for alerts'],
   ]);
 }
 
-async function doctor({ online = false, json = false }: DoctorOptions, context: CliContext): Promise<void> {
+async function doctor(
+  { online = false, alert = false, json = false }: DoctorOptions,
+  context: CliContext,
+): Promise<void> {
   let findings: NamedFinding[];
   try {
-    findings = await diagnose(context, { online });
+    findings = await diagnose(context, { online, alert });
   } catch (thrown) {
     const { message, hint } = asEtlError(thrown);
     const settings = { check: 'settings', ...broken(message, hint ?? 'see the message') };
@@ -59,8 +67,13 @@ async function doctor({ online = false, json = false }: DoctorOptions, context: 
 }
 
 /** Everything that is checked. Errors: those of the settings. */
-export async function diagnose(context: CliContext, { online }: { readonly online: boolean }): Promise<NamedFinding[]> {
-  return runChecks(worldOf(await context.config(), online, context));
+export async function diagnose(
+  context: CliContext,
+  { online, alert = false }: { readonly online: boolean; readonly alert?: boolean },
+): Promise<NamedFinding[]> {
+  const config = await context.config();
+  const findings = await runChecks(worldOf(config, online, context));
+  return [...findings, ...(await checkAlerts(config.alerts, context.clock, alert))];
 }
 
 function worldOf(config: Config, online: boolean, context: CliContext): DoctorWorld {
@@ -111,14 +124,22 @@ async function checkPostgres({ targets, home, timeZone }: Config, { clock }: Cli
 /** Every endpoint, the clocks, and by what the answers tell, the way of push messages. */
 async function askService(config: Config, { clock, signal }: CliContext): Promise<readonly NamedFinding[]> {
   const { findings, subscriptions } = await checkService(config, { clock, signal, random: Math.random });
-  const urls = [...new Set(subscriptions.flatMap(({ url }) => url ?? []))];
-  if (!config.push.enabled || urls.length === 0) {
-    const why = config.push.enabled ? 'no subscription names an address' : 'push.enabled is false';
-    return [...findings, { check: 'webhook', ...skipped(why) }];
-  }
+  const { push, home } = config;
   const reached: NamedFinding[] = [];
-  for (const url of urls.slice(0, MOST_WEBHOOKS))
-    reached.push({ check: 'webhook', ...judgeReached(url, await reach(url, clock), config.push.path) });
+  const receiver = push.enabled ? await announcedReceiver(home) : null;
+  if (push.enabled) {
+    const own = await guarded(() => checkOwnReceiver(receiver, push.path, clock));
+    reached.push({ check: 'receiver answers', ...own });
+  }
+  const urls = [...new Set(subscriptions.flatMap(({ url }) => url ?? []))];
+  if (!push.enabled || urls.length === 0) {
+    const why = push.enabled ? 'no subscription names an address' : 'push.enabled is false';
+    return [...findings, ...reached, { check: 'webhook', ...skipped(why) }];
+  }
+  for (const url of urls.slice(0, MOST_WEBHOOKS)) {
+    const answer = await reach(url, { clock, receiver });
+    reached.push({ check: 'webhook', ...judgeReached(url, answer, push.path, receiver !== null) });
+  }
   return [...findings, ...reached];
 }
 
@@ -130,7 +151,7 @@ interface PairSource {
 }
 
 /** One for each pair of credentials; areas may share one. */
-function tokenSources(config: Config, { clock, log }: CliContext): PairSource[] {
+export function tokenSources(config: Config, { clock, log }: CliContext): PairSource[] {
   const sources = new Map<string, PairSource>();
   for (const area of AREAS) {
     const partner = config.partners[area];

@@ -1,17 +1,11 @@
 /** What the service sent, as one JSON document that keeps every digit, shows no secret and does nothing to a terminal. */
 import { type ExactJson, exactText, isExactArray, isExactObject } from '../core/exact-json.ts';
-import { redact } from '../core/redact.ts';
+import { escapedJson, redact } from '../core/redact.ts';
 import type { Writer } from './screen.ts';
-
-/** JSON would let these through, and a terminal would act on them: as escapes they mean the same to whoever reads JSON. */
-const UNSEEN = /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** Prints the document; an object is a map, so that no member name means anything to the language. */
 export function printForeignJson(out: Writer, document: ExactJson, secrets: readonly string[]): void {
-  const text = indented(document, secrets, '\n').replaceAll(UNSEEN, (unseen) =>
-    Array.from(unseen.split(''), (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`).join(''),
-  );
-  out.write(`${text}\n`);
+  out.write(`${escapedJson(indented(document, secrets, '\n'))}\n`);
 }
 
 /** An object of the given members, in their order. */

@@ -2,7 +2,7 @@
 import { pino } from 'pino';
 import { type Clock, isoTime } from '../core/clock.ts';
 import type { Log } from '../core/log.ts';
-import { foreignText, redact } from '../core/redact.ts';
+import { escapedJson, foreignText, redact } from '../core/redact.ts';
 import type { Screen } from './screen.ts';
 
 export interface Verbosity {
@@ -33,7 +33,7 @@ function jsonLog({ screen, clock, secrets, verbose, quiet }: LogOptions): Log {
       timestamp: () => `,"time":"${isoTime(clock.now())}"`,
       formatters: { level: (label) => ({ level: label }) },
     },
-    { write: (line: string) => screen.print(redact(line.trimEnd(), secrets())) },
+    { write: (line: string) => screen.print(escapedJson(redact(line.trimEnd(), secrets()))) },
   );
   const at =
     (name: 'debug' | 'info' | 'warn' | 'error') =>

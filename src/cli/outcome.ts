@@ -71,9 +71,11 @@ function linesOf({ run, published, changes }: RunOutcome): string[] {
 
 /** What is worth telling somebody who earns the money; nothing for what is zero. */
 export function newsOf(changes: RunChanges): string[] {
-  const { new_items: fresh, vanished_items: gone, approved_items: approved, paid_items: paid } = changes;
+  const { new_orders: orders, new_items: items, approved_items: approved, paid_items: paid } = changes;
+  const { vanished_items: gone } = changes;
   const news: string[] = [];
-  if (fresh > 0) news.push(`${counted(fresh, 'new order item')}`);
+  if (orders > 0) news.push(`${counted(orders, 'new order')} of ${counted(items, 'item')}`);
+  else if (items > 0) news.push(counted(items, 'new order item'));
   if (approved > 0) news.push(`newly approved: ${amount(changes.approved_commission)} of ${counted(approved, 'item')}`);
   if (paid > 0) news.push(`payment begun: ${amount(changes.paid_commission)} of ${counted(paid, 'item')}`);
   if (gone > 0) news.push(`${counted(gone, 'vanished item')}`);

@@ -1,4 +1,5 @@
 /** What commands print on stdout: one JSON document, a table for people, or CSV. */
+import { escapedJson } from '../core/redact.ts';
 import { cut, type Writer } from './screen.ts';
 
 export type Cell = string | number | bigint | boolean | null | undefined;
@@ -17,13 +18,13 @@ export function counted(value: number, what: string): string {
 /** One JSON document. 64-bit integers become text, with every digit. */
 export function printJson(out: Writer, value: unknown): void {
   const text = JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? part.toString() : part), 2);
-  out.write(`${text}\n`);
+  out.write(`${escapedJson(text)}\n`);
 }
 
 /** Aligned columns; on a terminal the widest ones are cut until a row fits on a line. */
 export function printTable(out: Writer, columns: readonly TableColumn[], rows: readonly (readonly Cell[])[]): void {
   const texts = rows.map((row) => columns.map((_, i) => shown(row[i])));
-  const titles = columns.map(({ title }) => title);
+  const titles = columns.map(({ title }) => shown(title));
   const natural = titles.map((title, i) => Math.max(lengthOf(title), ...texts.map((row) => lengthOf(row[i]!))));
   const widths = out.isTTY ? fitted(natural, out.columns - GAP.length * (columns.length - 1)) : natural;
   const line = (row: readonly string[]) =>

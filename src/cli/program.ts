@@ -7,6 +7,7 @@ import type { CliContext } from './context.ts';
 import * as demo from './demo.ts';
 import * as docs from './docs.ts';
 import * as doctor from './doctor.ts';
+import * as erase from './erase.ts';
 import * as explain from './explain.ts';
 import { describeFailure } from './failure.ts';
 import { addExamples } from './help.ts';
@@ -39,6 +40,7 @@ const COMMANDS: readonly CommandFile[] = [
   again,
   verify,
   prune,
+  erase,
   lookup,
   subscriptions,
   sql,

@@ -3,7 +3,7 @@
  * The time left is what the windows so far took on average, which holds the pauses of the budget as well.
  */
 import type { Clock } from '../core/clock.ts';
-import type { Progress, ProgressUnit, WindowDone } from '../core/progress.ts';
+import type { Progress, ProgressBudget, ProgressUnit, WindowDone } from '../core/progress.ts';
 import { counted } from './output.ts';
 import type { Screen } from './screen.ts';
 
@@ -18,8 +18,8 @@ interface Track {
   readonly windows: number;
   readonly unit: ProgressUnit;
   readonly beganMs: number;
-  /** Of the night's budget; null where there is none. */
-  readonly callsAllowed: number | null;
+  /** null where it makes no calls. */
+  readonly budget: ProgressBudget | null;
   done: number;
   rows: number;
   changed: number;
@@ -42,11 +42,10 @@ export function createProgress({ screen, clock, quiet }: ProgressOptions): Progr
     screen.live([...tracks.values()].map((track) => lineOf(track, clock.now())));
   };
   return {
-    begin(pipeline, windows, unit = 'window', callsAllowed) {
+    begin(pipeline, windows, unit = 'window', budget) {
       const now = clock.now();
       const counts = { done: 0, rows: 0, changed: 0 };
-      const budget = { callsAllowed: callsAllowed ?? null };
-      tracks.set(pipeline, { pipeline, windows, unit, beganMs: now, ...budget, ...counts, shownMs: now });
+      tracks.set(pipeline, { pipeline, windows, unit, beganMs: now, budget: budget ?? null, ...counts, shownMs: now });
       if (screen.isTTY) draw();
       else screen.print(`${pipeline}: ${counted(windows, unit)} to ${unit === 'segment' ? 'take in' : 'fetch'}`);
     },
@@ -91,12 +90,21 @@ function lineOf(track: Track, nowMs: number): string {
     counted(track.rows, 'row'),
   ];
   if (elapsedMs > 0 && track.rows > 0) parts.push(`${counted(Math.round((track.rows * 1000) / elapsedMs), 'row')}/s`);
-  if (track.callsAllowed !== null)
-    parts.push(`${counted(Math.max(0, track.callsAllowed - track.done), 'call')} left in the budget`);
+  if (track.budget !== null) parts.push(...budgetText(track.budget, track.done));
   const left = track.windows - track.done;
   if (track.done > 0 && left > 0) parts.push(`about ${duration((elapsedMs / track.done) * left)} left`);
   return `${track.pipeline}: ${parts.join(', ')}`;
 }
+
+function budgetText(budget: ProgressBudget, done: number): string[] {
+  if (budget.kind === 'night') return [`${counted(Math.max(0, budget.calls - done), 'call')} left in the budget`];
+  const { calls, perSeconds } = budget;
+  const left = budget.left();
+  const span = SPANS[perSeconds] ?? `in ${perSeconds} s`;
+  return left === null ? [] : [`${left.toLocaleString('en-US')} of ${counted(calls, 'call')} ${span} left`];
+}
+
+const SPANS: Readonly<Record<number, string>> = { 1: 'a second', 60: 'a minute', 3600: 'an hour' };
 
 function endOf(track: Track, nowMs: number): string {
   const windows =

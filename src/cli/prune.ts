@@ -7,6 +7,7 @@ import { addExamples } from './help.ts';
 import { tellOutcome } from './outcome.ts';
 import { printJson, printTable } from './output.ts';
 import { withApp } from './with-app.ts';
+import { withRun } from './with-run.ts';
 
 export function register(program: Command, cli: CliContext): void {
   const command = program
@@ -16,7 +17,7 @@ export function register(program: Command, cli: CliContext): void {
     .option('--json', 'print one JSON document')
     .action(async ({ dryRun = false, json = false }: { dryRun?: boolean; json?: boolean }) => {
       if (dryRun) return tell(cli, await withApp(cli, plannedPrune), json);
-      const { outcome, plan } = await withApp(cli, (context) => runPrune(context));
+      const { outcome, plan } = await withRun(cli, (context) => runPrune(context));
       if (outcome.errors.length > 0 || plan === null) return tellOutcome(cli, outcome, json);
       tell(cli, plan, json);
       return cli.finish(outcome.exitCode);

@@ -9,6 +9,7 @@ import { tellOutcome } from './outcome.ts';
 import { printJson, printTable } from './output.ts';
 import { wholeNumber } from './values.ts';
 import { withApp } from './with-app.ts';
+import { withRun } from './with-run.ts';
 
 interface Options {
   readonly retry?: boolean;
@@ -30,7 +31,7 @@ export function register(program: Command, cli: CliContext): void {
           throw new EtlError('usage', 'no_pipeline', '--retry needs the name of a pipeline', {
             hint: 'partner-etl rejects orders --retry',
           });
-        return tellOutcome(cli, await withApp(cli, (context) => retryRejects(context, pipeline)), json);
+        return tellOutcome(cli, await withRun(cli, (context) => retryRejects(context, pipeline)), json);
       }
       const rejects = await withApp(cli, (context) => listRejects(context, pipeline, limit));
       if (json) return printJson(cli.stdout, rejects);

@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
-import { isAnythingDue, runNight } from '../run/night.ts';
+import type { RunContext } from '../run/context.ts';
+import { chosenPipelines, isAnythingDue, runNight } from '../run/night.ts';
 import type { CliContext } from './context.ts';
 import { addExamples } from './help.ts';
 import { tellOutcome } from './outcome.ts';
 import { printJson } from './output.ts';
-import { withApp } from './with-app.ts';
+import { withRun } from './with-run.ts';
 
 export function register(program: Command, cli: CliContext): void {
   const command = program
@@ -14,9 +15,10 @@ export function register(program: Command, cli: CliContext): void {
     .option('--if-due', 'do nothing, and record no run, when nothing is due')
     .option('--json', 'print the result as one JSON document')
     .action(async (pipelines: string[], { json = false, ifDue = false }: { json?: boolean; ifDue?: boolean }) => {
-      const outcome = await withApp(cli, async (context) =>
-        !ifDue || (await isAnythingDue(context, pipelines)) ? runNight(context, pipelines) : null,
-      );
+      const work = async (context: RunContext) =>
+        !ifDue || (await isAnythingDue(context, pipelines)) ? runNight(context, pipelines) : null;
+      const named = (context: RunContext) => chosenPipelines(context, pipelines).map(({ name }) => name);
+      const outcome = await withRun(cli, work, { pipelines: named });
       if (outcome) tellOutcome(cli, outcome, json);
       else if (json) printJson(cli.stdout, { nothing_due: true });
       else if (!cli.verbosity.quiet) cli.stdout.write('nothing is due\n');

@@ -2,11 +2,26 @@
  * The terminal's lower edge: lines that stay, and below them a block of live lines that is drawn over and over.
  * Everything that a command says on stderr goes through here, or it would land in the middle of the block.
  */
+import { terminalText } from '../core/redact.ts';
+
 export interface Writer {
   write(text: string): void;
   readonly isTTY: boolean;
   /** Columns of the terminal; where there is none, any width will do. */
   readonly columns: number;
+}
+
+/** What is written to a terminal cannot act on it; into a file or a pipe everything goes as it is. */
+export function harmless(writer: Writer): Writer {
+  return {
+    write: (text) => writer.write(writer.isTTY ? terminalText(text) : text),
+    get isTTY() {
+      return writer.isTTY;
+    },
+    get columns() {
+      return writer.columns;
+    },
+  };
 }
 
 export class Screen {
@@ -23,13 +38,13 @@ export class Screen {
 
   /** Prints a text that stays, above the live lines. The text may hold line breaks. */
   print(text: string): void {
-    this.writer.write(`${this.erasing()}${text}\n${block(this.drawn)}`);
+    this.writer.write(`${this.erasing()}${terminalText(text)}\n${block(this.drawn)}`);
   }
 
   /** Shows these lines in place of the live lines before. Only for terminals. */
   live(lines: readonly string[]): void {
     // A line that wraps would be two, and moving back up would miss by one.
-    const fitting = lines.map((line) => cut(line, this.writer.columns - 1));
+    const fitting = lines.map((line) => cut(terminalText(line), this.writer.columns - 1));
     const erasing = this.erasing();
     this.drawn = fitting;
     this.writer.write(`${erasing}${block(fitting)}`);

@@ -1,13 +1,16 @@
 /** `serve`: the scheduler and the receiver of push messages, until Ctrl-C. */
 import type { Command } from 'commander';
-import { type Config, timingOf } from '../config.ts';
+import { type Config, timingOf, todayOf } from '../config.ts';
 import { EtlError } from '../core/errors.ts';
 import { isNamed, type Pipeline } from '../core/pipeline.ts';
+import type { PageOptions } from '../serve/page/page.ts';
+import { programStarter, type StartProgram } from '../serve/program-process.ts';
 import { scheduleOf } from '../serve/schedule.ts';
 import type { Schedules } from '../serve/schedule-due.ts';
 import { processStarter } from '../serve/scheduler-process.ts';
 import { type Addresses, serve } from '../serve/serve.ts';
 import type { CliContext } from './context.ts';
+import { tokenSources } from './doctor.ts';
 import { addExamples } from './help.ts';
 import { withApp } from './with-app.ts';
 
@@ -18,11 +21,12 @@ interface ServeOptions {
 export function register(program: Command, cli: CliContext): void {
   const command = program
     .command('serve')
-    .summary('the scheduler, and the receiver of push messages')
+    .summary('the scheduler, the receiver of push messages, and the status page')
     .description(
       'Runs every enabled pipeline by its schedule (pipelines.NAME.schedule in the settings), each run a process of its own; what was\n' +
         'missed while the machine was off is made up for once. Receives push messages and writes them to the inbox, from which\n' +
-        'the schedule of push-messages takes them into the warehouse (section push). Tells how it is on /healthz (section serve).\n' +
+        'the schedule of push-messages takes them into the warehouse (section push). Shows on a page and tells on /healthz how it is\n' +
+        '(section serve).\n' +
         'Runs until Ctrl-C or SIGTERM, and is gone 20 seconds later.',
     )
     .option('--json', 'print the addresses as a line of JSON when it is ready')
@@ -54,16 +58,25 @@ async function start(cli: CliContext, { json }: ServeOptions): Promise<void> {
     cli.interrupt.giveUp(`ended by force: ${names.join(', ') || 'something'} did not end within 20 seconds`);
   await withApp(cli, (context) => {
     const named = context.pipelines.filter(isNamed);
-    const startRun = processStarter({
-      program: cli.program,
-      cwd: cli.cwd,
-      env: cli.env,
-      words: (names) => wordsOf(cli, named, names),
-      tell: (line) => cli.screen.print(line),
-    });
+    const { program, cwd, env, screen } = cli;
+    const start = programStarter({ program, cwd, env, tell: (line) => screen.print(line) });
+    const startRun = processStarter(start, (names) => wordsOf(cli, named, names));
     const schedules = schedulesOf(config, named);
-    return serve({ context, push, settings, schedules, startRun, command: 'serve', onReady, onHung });
+    const page = pageOf(cli, config, start);
+    const { version } = cli;
+    const what = { context, push, settings, schedules, alerts: config.alerts, startRun, page };
+    return serve({ ...what, version, command: 'serve', onReady, onHung });
   });
+}
+
+function pageOf(cli: CliContext, config: Config, start: StartProgram): PageOptions {
+  return {
+    token: config.pageToken,
+    today: () => todayOf(config, cli.clock),
+    tokens: new Map(tokenSources(config, cli).map(({ about, token }) => [about, token])),
+    start,
+    secrets: cli.secrets,
+  };
 }
 
 /** Of the pipelines that `run` takes. */
@@ -79,7 +92,7 @@ export function schedulesOf(config: Config, pipelines: readonly Pipeline[]): Sch
 function tellReady({ screen }: CliContext, { url, health }: Addresses, isScheduling: boolean): void {
   if (url !== null) screen.print(`listening on ${url}`);
   if (isScheduling) screen.print('pipelines run by their schedules; partner-etl status tells when the next is due');
-  screen.print(`health on ${health}`);
+  screen.print(`the status page on ${new URL('/', health)}, health on ${health}`);
 }
 
 /** What is pushed comes every few minutes or not at all: a run that would find nothing is not recorded. */

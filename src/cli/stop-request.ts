@@ -1,6 +1,6 @@
 /** Why a scheduled run is asked to stop, from what came through the channel to the `serve` that began it. */
 import { EtlError } from '../core/errors.ts';
-import { stopRequest } from '../serve/scheduler-process.ts';
+import { stopRequest } from '../serve/program-process.ts';
 
 /** `message`: as received; anything that is no request means that `serve` is gone. */
 export function stopReason(message: unknown): EtlError {

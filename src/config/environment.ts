@@ -4,6 +4,7 @@ import path from 'node:path';
 import { type Day, isDay } from '../core/days.ts';
 import { isServiceAddress, SERVICE_ADDRESS } from './address.ts';
 import { nearest } from './near-miss.ts';
+import { otlpHeaders } from './otlp-headers.ts';
 import { type Problem, showValue } from './problems.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -39,6 +40,14 @@ const NAMES = [
   'PARTNER_ETL_HOME',
   'PARTNER_ETL_CONFIG',
   'PARTNER_ETL_POSTGRES_URL',
+  'PARTNER_ETL_PAGE_TOKEN',
+  'PARTNER_ETL_PAGE_TOKEN_FILE',
+  'PARTNER_ETL_ALERT_URL',
+  'PARTNER_ETL_ALERT_URL_FILE',
+  'PARTNER_ETL_ALERT_SLACK_URL',
+  'PARTNER_ETL_ALERT_SLACK_URL_FILE',
+  'PARTNER_ETL_SMTP_PASSWORD',
+  'PARTNER_ETL_SMTP_PASSWORD_FILE',
   'PARTNER_ETL_TODAY',
 ];
 
@@ -55,11 +64,13 @@ export function variable(env: Environment, name: string): string | null {
 
 /** Values in the environment that nobody may ever see, also inside other texts. */
 export function secretsIn(env: Environment): string[] {
-  const names = Object.keys(env).filter((name) => /^PARTNER_\w*(?:SECRET|POSTGRES_URL)$/.test(name));
-  return names.flatMap((name) => {
-    const value = variable(env, name);
-    return value === null ? [] : [value, ...passwordOf(value)].filter((secret) => secret.length >= SHORTEST_SECRET);
-  });
+  const names = Object.keys(env).filter((name) =>
+    /^PARTNER_\w*(?:SECRET|POSTGRES_URL|PAGE_TOKEN|ALERT_(?:\w+_)?URL|SMTP_PASSWORD)$/.test(name),
+  );
+  const values = [...names.map((name) => variable(env, name)), ...Object.values(otlpHeaders(env))];
+  return values.flatMap((value) =>
+    value === null ? [] : [value, ...passwordOf(value)].filter((secret) => secret.length >= SHORTEST_SECRET),
+  );
 }
 
 /** The password inside an address, as it stands and decoded. */
@@ -105,6 +116,7 @@ function misspelt(env: Environment): string[] {
   const strangers = Object.keys(env).filter((name) => name.startsWith('PARTNER') && !NAMES.includes(name));
   return strangers.flatMap((name) => {
     if (/^PARTNER_\w+_CLIENT_(?:ID|SECRET|SECRET_FILE)$/.test(name)) return [];
+    if (/^PARTNER_ETL_ALERT_\w+_URL(?:_FILE)?$/.test(name)) return [];
     const near = nearest(name, NAMES);
     return near === null ? [] : [`${name} is set, but nothing reads it; did you mean ${near}?`];
   });
@@ -114,32 +126,58 @@ function misspelt(env: Environment): string[] {
 export async function readCredentials(pair: string, env: Environment, cwd: string): Promise<FoundCredentials> {
   const prefix = pair === 'default' ? 'PARTNER' : `PARTNER_${pair.toUpperCase().replaceAll('-', '_')}`;
   const idName = `${prefix}_CLIENT_ID`;
-  const secretName = `${prefix}_CLIENT_SECRET`;
-  const fileName = `${prefix}_CLIENT_SECRET_FILE`;
-  const problems: Problem[] = [];
-  const wrong = (key: string, accepted: string) => problems.push({ where: 'environment', key, accepted });
-
   const clientId = variable(env, idName);
-  if (clientId !== null && /[:\s]|\p{Cc}/u.test(clientId))
-    wrong(idName, 'an id without colon and white space is accepted');
-  const file = variable(env, fileName);
-  let clientSecret = variable(env, secretName);
-  let warnings: readonly string[] = [];
-  if (clientSecret !== null && file !== null) wrong(fileName, `${secretName} is set as well: keep one of them`);
-  else if (file !== null) {
-    const read = await readSecretFile(path.resolve(cwd, file), fileName);
-    clientSecret = read.secret;
-    warnings = read.warnings;
-    if (read.problem !== null) wrong(fileName, read.problem);
-  }
-  if (clientSecret !== null && /\p{Cc}/u.test(clientSecret))
-    wrong(file === null ? secretName : fileName, 'one line without control characters is accepted');
-
-  const missing = clientId === null ? [idName] : [];
-  if (variable(env, secretName) === null && file === null) missing.push(`${secretName} (or ${fileName})`);
+  const isBadId = clientId !== null && /[:\s]|\p{Cc}/u.test(clientId);
+  const accepted = 'an id without colon and white space is accepted';
+  const { secret: clientSecret, missing: noSecret, ...read } = await readSecret(`${prefix}_CLIENT_SECRET`, env, cwd);
+  const problems = [...(isBadId ? [{ where: 'environment', key: idName, accepted }] : []), ...read.problems];
   const credentials =
     clientId !== null && clientSecret !== null && problems.length === 0 ? { clientId, clientSecret } : null;
-  return { credentials, missing, problems, warnings };
+  const missing = [...(clientId === null ? [idName] : []), ...noSecret];
+  return { credentials, missing, problems, warnings: read.warnings };
+}
+
+export interface FoundSecret {
+  /** null: none is set, or what is set is wrong. */
+  readonly secret: string | null;
+  /** What would have to be set, where nothing is. */
+  readonly missing: readonly string[];
+  readonly problems: readonly Problem[];
+  readonly warnings: readonly string[];
+}
+
+/** A secret of one line from the variable of that name, or from the file that the variable with `_FILE` behind its name names. */
+export async function readSecret(name: string, env: Environment, cwd: string): Promise<FoundSecret> {
+  const fileName = `${name}_FILE`;
+  const text = variable(env, name);
+  const file = variable(env, fileName);
+  if (text === null && file === null)
+    return { secret: null, missing: [`${name} (or ${fileName})`], problems: [], warnings: [] };
+  const wrong = (key: string, accepted: string, warnings: readonly string[] = []): FoundSecret => {
+    return { secret: null, missing: [], problems: [{ where: 'environment', key, accepted }], warnings };
+  };
+  if (text !== null && file !== null) return wrong(fileName, `${name} is set as well: keep one of them`);
+  const { secret, problem, warnings } =
+    file === null
+      ? { secret: text, problem: null, warnings: [] }
+      : await readSecretFile(path.resolve(cwd, file), fileName);
+  if (problem !== null) return wrong(fileName, problem, warnings);
+  if (secret !== null && /\p{Cc}/u.test(secret))
+    return wrong(file === null ? name : fileName, 'one line without control characters is accepted', warnings);
+  return { secret, missing: [], problems: [], warnings };
+}
+
+/** A token that can be guessed is none: whoever has it may release and retry. */
+const SHORTEST_PAGE_TOKEN = 16;
+
+/** What opens the status page to others than this machine, and lets anybody act on it. */
+export async function readPageToken(env: Environment, cwd: string): Promise<FoundSecret> {
+  const name = 'PARTNER_ETL_PAGE_TOKEN';
+  const found = await readSecret(name, env, cwd);
+  if (found.secret === null || found.secret.length >= SHORTEST_PAGE_TOKEN) return found;
+  const key = variable(env, name) === null ? `${name}_FILE` : name;
+  const accepted = `a token of at least ${SHORTEST_PAGE_TOKEN} characters is accepted, such as openssl rand -hex 32 makes`;
+  return { ...found, secret: null, problems: [{ where: 'environment', key, accepted }] };
 }
 
 interface SecretFile {

@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { SUB_ID_GRAMMAR, subIdParts } from '../core/sub-id-grammar.ts';
 import { isServiceAddress, SERVICE_ADDRESS } from './address.ts';
+import { alertsSection } from './alerts-schema.ts';
 import { pipelineSections } from './pipeline-schema.ts';
 import { pushSection } from './push-schema.ts';
 import { retentionSection } from './retention-schema.ts';
@@ -163,6 +164,7 @@ export const settingsSchema = z.strictObject({
     shrink: z.strictObject({ minRows: whole(1, 1_000_000_000, 'rows'), keepRatio: ratio() }),
   }),
   retention: retentionSection(),
+  alerts: alertsSection(),
 });
 
 export type Settings = z.infer<typeof settingsSchema>;

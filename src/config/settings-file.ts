@@ -3,7 +3,8 @@
  *
  * Error texts are our own and never quote the file: somebody may have put a secret into it.
  */
-import { readFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
 import path from 'node:path';
 import {
   type ErrorCode,
@@ -28,6 +29,11 @@ export interface SettingsFile {
   readonly problems: readonly Problem[];
 }
 
+/** config/default.yaml with all its explanations has less than a tenth of this. */
+const LARGEST_BYTES = 262_144;
+/** One mistake can be an error in every line behind it. */
+const MOST_PROBLEMS = 20;
+
 const SYNTAX: Partial<Record<ErrorCode, string>> = {
   BAD_INDENT: 'the indentation does not fit the lines above, or a bracket is not closed',
   BLOCK_AS_IMPLICIT_KEY: 'two "key: value" on one line, or the indentation does not fit the lines above',
@@ -46,8 +52,9 @@ export async function readSettingsFile(file: string, cwd: string, required: bool
   const name = shownName(file, cwd);
   let bytes: Uint8Array;
   try {
-    bytes = await readFile(file);
+    bytes = await bytesOf(file);
   } catch (cause) {
+    if (cause instanceof EtlError) throw cause;
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT' && !required) return null;
     throw new EtlError('usage', 'no_settings_file', `the settings file ${name} cannot be read`, {
       cause,
@@ -58,6 +65,22 @@ export async function readSettingsFile(file: string, cwd: string, required: bool
     });
   }
   return parseSettings(decode(bytes, name, file), name);
+}
+
+/** All of it, where it is a file and no larger than settings are: a device or a pipe may never end. Errors: `usage/no_settings_file`. */
+async function bytesOf(file: string): Promise<Uint8Array> {
+  const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const stats = await handle.stat();
+    if (stats.isFile() && stats.size <= LARGEST_BYTES) return await handle.readFile();
+    const why = stats.isFile() ? `is larger than ${LARGEST_BYTES} bytes` : 'is no file';
+    throw new EtlError('usage', 'no_settings_file', `the settings file ${file} ${why}`, {
+      concern: { file },
+      hint: 'name a file of settings, as config/default.yaml is one',
+    });
+  } finally {
+    await handle.close();
+  }
 }
 
 function decode(bytes: Uint8Array, name: string, file: string): string {
@@ -71,7 +94,7 @@ function decode(bytes: Uint8Array, name: string, file: string): string {
 function parseSettings(text: string, name: string): SettingsFile {
   const lineCounter = new LineCounter();
   const document = parseDocument(text, { lineCounter, prettyErrors: false });
-  const problems: Problem[] = document.errors.map((error) => {
+  const problems: Problem[] = document.errors.slice(0, MOST_PROBLEMS).map((error) => {
     const { line, col } = lineCounter.linePos(error.pos[0]);
     return { where: `${name}:${line}:${col}`, accepted: SYNTAX[error.code] ?? 'this is not YAML' };
   });
@@ -79,12 +102,10 @@ function parseSettings(text: string, name: string): SettingsFile {
   if (problems.length > 0 || document.contents === null) return { name, data: {}, lines, problems };
   const lineOf = (node: Node) => lineCounter.linePos(node.range?.[0] ?? 0).line;
   if (isMap(document.contents)) {
-    const data = plain(document.contents, [], lines, lineOf, (line) =>
-      problems.push({
-        where: `${name}:${line}`,
-        accepted: 'an alias (*name) cannot be used here: write the value out',
-      }),
-    ) as Record<string, unknown>;
+    const aliases = new Set<number>();
+    const data = plain(document.contents, [], lines, lineOf, (line) => aliases.add(line)) as Record<string, unknown>;
+    const accepted = 'an alias (*name) cannot be used here: write the value out';
+    for (const line of [...aliases].slice(0, MOST_PROBLEMS)) problems.push({ where: `${name}:${line}`, accepted });
     return { name, data, lines, problems };
   }
   const line = lineOf(document.contents);
@@ -97,7 +118,7 @@ function plain(
   at: readonly string[],
   lines: Map<string, number>,
   lineOf: (node: Node) => number,
-  alias: (line: number) => void,
+  alias: (line: number) => unknown,
 ): unknown {
   if (node === null) return null;
   if (isMap<Node, Node | null>(node)) {

@@ -1,10 +1,7 @@
 /** How long work tells where it stands. Whoever shows it decides how; the work itself never waits for it. */
 export interface Progress {
-  /**
-   * A pipeline begins, with this many windows (or calls, or files) before it; `callsAllowed`: how many of them its budget of the night
-   * would bear, where it has one.
-   */
-  begin(pipeline: string, windows: number, unit?: ProgressUnit, callsAllowed?: number): void;
+  /** A pipeline begins, with this many windows (or calls, or files) before it. Without a budget it makes no calls. */
+  begin(pipeline: string, windows: number, unit?: ProgressUnit, budget?: ProgressBudget): void;
   /** A window of it is done. */
   window(pipeline: string, done: WindowDone): void;
   /** No more of its windows will be done. */
@@ -14,6 +11,13 @@ export interface Progress {
 }
 
 export type ProgressUnit = 'window' | 'call' | 'file' | 'segment';
+
+/** What bounds the calls of a pipeline. */
+export type ProgressBudget =
+  /** So many calls in one night, each one a unit of progress. */
+  | { readonly kind: 'night'; readonly calls: number }
+  /** So many calls in any `perSeconds`; `left`: for how many there is room now, null where nobody knows yet. */
+  | { readonly kind: 'rate'; readonly calls: number; readonly perSeconds: number; readonly left: () => number | null };
 
 export interface WindowDone {
   /** First and last day, yyyy-mm-dd. */

@@ -31,6 +31,25 @@ export interface RunSummary {
   /** Look-ups that were due and that the budgets of the night left out. */
   readonly left_out: number;
   readonly errors: readonly string[];
+  /** Codes of the errors, each once; only where there are any. Older records lack them. */
+  readonly codes?: readonly string[];
+  /** By endpoint, only of those that had to wait. Older records lack it. */
+  readonly waits?: Readonly<Record<string, BudgetWait>>;
+  /** What was published into which target; only in the run's file, since a target has its record before that. Older ones lack it. */
+  readonly published?: readonly PublishedRecord[];
+}
+
+/** Calls that had to wait for their turn, and for how long all of them together. */
+export interface BudgetWait {
+  readonly calls: number;
+  readonly ms: number;
+}
+
+export interface PublishedRecord {
+  readonly target: string;
+  readonly slices: number;
+  readonly rows: number;
+  readonly ms: number;
 }
 
 /** One request and its answer. A request that failed is a fetch too: it has no `sha256` and no `vault_path`. */
@@ -39,6 +58,8 @@ export interface FetchRecord {
   readonly fetch_id: string;
   readonly run_id: string;
   readonly pipeline: string;
+  /** Of a call to the service, as its budget is called. Older records lack it, and segments of the inbox. */
+  readonly endpoint?: string;
   readonly window_from: Day | null;
   readonly window_to: Day | null;
   readonly method: string;

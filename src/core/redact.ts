@@ -16,6 +16,23 @@ const LONE_SURROGATE = /\p{Surrogate}/gu;
 const UNSEEN =
   /[\u0000-\u0008\u000e-\u001f\u007f-\u0084\u0086-\u009f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/g;
 const WHITE_SPACE = /[\s\u0085]+/g;
+/** What JSON lets through and a terminal acts on. */
+const UNSEEN_IN_JSON = /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu;
+/** What moves the cursor, colours, rings or turns the direction; a line break and a tab do not, nor does what joins letters. */
+const ACTS_ON_TERMINAL =
+  /\r(?!\n)|[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+/** JSON in which nothing acts on a terminal: as escapes the same for whoever reads it. */
+export function escapedJson(json: string): string {
+  return json.replaceAll(UNSEEN_IN_JSON, (unseen) =>
+    Array.from(unseen.split(''), (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`).join(''),
+  );
+}
+
+/** Text for a terminal, whoever wrote it: what it would act on is shown as U+FFFD. Lines and tabs stay. */
+export function terminalText(text: string): string {
+  return text.replace(ACTS_ON_TERMINAL, '\ufffd');
+}
 
 /** The text without the given secrets, plain or as a URL, JSON or base64 would write them. */
 export function redact(text: string, secrets: readonly string[]): string {

@@ -6,12 +6,13 @@
  * hence the set of names held here. Beside it stands `<name>.json`, which tells others who holds it; it is only information.
  */
 import { randomBytes } from 'node:crypto';
-import { access, constants, link, mkdir, rm } from 'node:fs/promises';
+import { access, constants, link, lstat, mkdir, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { Clock } from '../core/clock.ts';
 import { isoTime } from '../core/clock.ts';
+import { EtlError } from '../core/errors.ts';
 import { readIfThere, syncFile, writeJson } from './atomic.ts';
 
 export interface LockHolder {
@@ -36,6 +37,7 @@ export async function tryLock(file: string, what: string, clock: Clock): Promise
   heldHere.add(name);
   let instance: DuckDBInstance | null = null;
   try {
+    await demandFile(`${name}.lock`);
     await makeLockFile(`${name}.lock`);
     instance = await open(`${name}.lock`);
   } finally {
@@ -64,6 +66,24 @@ async function open(file: string): Promise<DuckDBInstance | null> {
     if (await isAllowed(path.dirname(file), constants.W_OK)) return null;
     throw error;
   }
+}
+
+/** DuckDB would follow a link that somebody has put there, and write to where it leads. */
+async function demandFile(file: string): Promise<void> {
+  const stats = await lstat(file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null;
+    throw error;
+  });
+  if (stats === null || stats.isFile()) return;
+  throw new EtlError(
+    'failed',
+    'lock_file',
+    `${file} is no lock file: ${stats.isSymbolicLink() ? 'a link' : 'no file'}`,
+    {
+      concern: { file },
+      hint: 'find out who put it there, and delete it',
+    },
+  );
 }
 
 /**

@@ -1,6 +1,7 @@
 /** A diagram of how tables join, as inline SVG; colours come from the page's style. */
+
+import { html, type Markup } from '../core/markup.ts';
 import { type Layout, type Line, layOut, ROW_HEIGHT, TITLE_HEIGHT } from './layout.ts';
-import { html, type Markup } from './markup.ts';
 import type { RelationGroup } from './relations.ts';
 
 export function diagram({ title, relations }: RelationGroup): Markup {

@@ -1,8 +1,8 @@
 /** The dictionary as one page: it loads nothing, reads well on paper, and runs no script but its own. */
 import { createHash } from 'node:crypto';
+import { html, Markup } from '../core/markup.ts';
 import type { QueryResult } from '../warehouse/target.ts';
 import { diagram } from './diagram.ts';
-import { html, Markup } from './markup.ts';
 import { type DocColumn, type Docs, type DocTable, nameOf, SCHEMAS } from './model.ts';
 import { PAGE_SCRIPT } from './page-script.ts';
 import { PAGE_STYLE } from './page-style.ts';

@@ -13,21 +13,27 @@ import type { SliceContent } from '../core/records.ts';
 import { sumExpressions, sumsOf } from './control-sums.ts';
 import { quoteName, type Row } from './duckdb.ts';
 
+/** How times stand in the canonical text of a row; `words` only to recognise what the first programs wrote. */
+export type TimeSpelling = 'micros' | 'words';
+
 /**
  * SQL for the hash of a row, UHUGEINT; null and '' differ. Needs the session's time zone to be UTC. `aside`: columns that make no
  * difference, besides the fetch.
  */
-export function rowHashSql(pipeline: Pipeline, aside: readonly string[] = []): string {
+export function rowHashSql(pipeline: Pipeline, aside: readonly string[] = [], times: TimeSpelling = 'micros'): string {
   const texts = storedColumns(pipeline)
     .filter((c) => c.column !== FETCH_COLUMN && !aside.includes(c.column))
-    .map((c) => `coalesce(${canonicalText(c)}, chr(30))`);
+    .map((c) => `coalesce(${canonicalText(c, times)}, chr(30))`);
   return `md5_number(concat_ws(chr(31), ${texts.join(', ')}))`;
 }
 
-/** Times as microseconds: spelling an instant out goes through ICU and costs as much as all other columns together. */
-function canonicalText({ column, kind }: StoredColumn): string {
+/**
+ * Times as microseconds: spelling an instant out goes through ICU and costs as much as all other columns together. The first programs
+ * did so, and slices that did not change since have their digests.
+ */
+function canonicalText({ column, kind }: StoredColumn, times: TimeSpelling): string {
   const isTime = kind === 'local-time' || kind === 'utc-time';
-  return `${isTime ? `epoch_us(${quoteName(column)})` : quoteName(column)}::VARCHAR`;
+  return `${isTime && times === 'micros' ? `epoch_us(${quoteName(column)})` : quoteName(column)}::VARCHAR`;
 }
 
 const HALF = '18446744073709551615::UHUGEINT';

@@ -10,6 +10,7 @@ import {
   NO_HASHES,
   rejectHashSql,
   rowHashSql,
+  type TimeSpelling,
 } from './content.ts';
 import { type Engine, quoteList } from './duckdb.ts';
 
@@ -21,8 +22,9 @@ export async function measureSlice(
   pipeline: Pipeline,
   rows: string | null,
   rejectsFile: string | null,
+  times: TimeSpelling = 'micros',
 ): Promise<Measured> {
-  const hashed = rows && `(SELECT *, ${rowHashSql(pipeline)} AS _hash FROM ${rows})`;
+  const hashed = rows && `(SELECT *, ${rowHashSql(pipeline, [], times)} AS _hash FROM ${rows})`;
   const row = hashed ? await engine.row(`SELECT ${contentColumnsSql(pipeline)} FROM ${hashed}`) : null;
   const rejects = rejectsFile && `(SELECT ${rejectHashSql()} AS h FROM read_parquet(${quoteList([rejectsFile])}))`;
   const refused = rejects ? await engine.row(`SELECT count(*) AS _rows, ${hashSumsSql('h')} FROM ${rejects}`) : null;

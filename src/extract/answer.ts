@@ -3,6 +3,7 @@
  * into a file of lines. Nothing is kept in memory beyond some chunks; each stage waits for the one behind it.
  */
 import { createHash } from 'node:crypto';
+import { truncate } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
@@ -53,6 +54,7 @@ export async function receive(
   folder: string,
 ): Promise<Received> {
   const isGzip = isGzipEncoding(contentEncoding);
+  const masker = await vault.masker(pipeline.name);
   const stored = await vault.receive(pipeline.name, path.join(folder, 'body'));
   const hash = createHash('sha256');
   let bytesDecoded = 0;
@@ -63,7 +65,8 @@ export async function receive(
     }
   }
   async function* hashed() {
-    for await (const chunk of isGzip ? gunzip(kept()) : kept()) {
+    const decoded = isGzip ? gunzip(kept()) : kept();
+    for await (const chunk of masker ? masker.through(decoded) : decoded) {
       hash.update(chunk);
       bytesDecoded += chunk.length;
       yield chunk;
@@ -71,6 +74,7 @@ export async function receive(
   }
   try {
     const answer = await splitAnswer(hashed(), pipeline, folder);
+    if (masker && masker.found > 0) await stored.mask(isGzip ? 'gzip' : 'json', masker);
     const sha256 = hash.digest('hex');
     return { ...answer, sha256, bytesDecoded, vaultPath: await stored.keep(sha256, isGzip) };
   } catch (error) {
@@ -78,6 +82,8 @@ export async function receive(
       await stored.discard().catch(() => undefined); // the first error is the one to tell
       throw error;
     }
+    // Nothing is kept of what does not unpack to its end: nobody could tell what stands in it.
+    if (masker) await stored.mask(isGzip ? 'gzip' : 'json', masker).catch(() => truncate(path.join(folder, 'body')));
     const file = await stored.refuse(fetchId, isGzip);
     // An error page of a proxy passes; a report of another shape does not.
     throw new EtlError(error.code === 'not_json' ? 'retry' : error.kind, error.code, error.message, {

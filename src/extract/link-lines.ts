@@ -19,6 +19,7 @@ import {
   type LookupAnswer,
   type LookupIncoming,
   type LookupPlace,
+  maskedAnswer,
   wholeAnswer,
 } from './lookup-answer.ts';
 import { refusalReason } from './refusal.ts';
@@ -59,9 +60,10 @@ export interface LinkFiles {
 export async function receiveLink(
   { status, contentEncoding, body }: LookupIncoming,
   { href, resource, resourceId }: LinkQuestion,
-  { pack }: Pick<LookupPlace, 'pack'>,
+  { pipeline, vault, pack }: LookupPlace,
 ): Promise<ConsumedLookup> {
-  const { whole, unread } = await readable(contentEncoding, body);
+  const { whole: arrived, unread } = await readable(contentEncoding, body);
+  const whole = await maskedAnswer(arrived, pipeline, vault);
   const { received, decoded, isGzip } = whole;
   const question = { href, resource, resourceId, ...(unread === null ? {} : { unread }) };
   return {

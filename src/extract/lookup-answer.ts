@@ -5,7 +5,7 @@
 
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import { gunzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { EtlError } from '../core/errors.ts';
 import { type ExactDocument, parseDocument } from '../core/exact-json.ts';
 import { LIMITS } from '../core/limits.ts';
@@ -71,7 +71,7 @@ export async function receiveLookup(
   check: DocumentCheck,
   { pipeline, vault, pack }: LookupPlace,
 ): Promise<ConsumedLookup> {
-  const { received, decoded, isGzip } = await wholeAnswer(contentEncoding, body);
+  const { received, decoded, isGzip } = await maskedAnswer(await wholeAnswer(contentEncoding, body), pipeline, vault);
   let items: number | null = null;
   try {
     if (status < 300) items = check(documentOf(decoded));
@@ -98,6 +98,13 @@ export interface WholeAnswer {
   readonly received: Buffer;
   readonly decoded: Buffer;
   readonly isGzip: boolean;
+}
+
+/** The answer without what was erased. */
+export async function maskedAnswer(whole: WholeAnswer, pipeline: string, vault: Vault): Promise<WholeAnswer> {
+  const decoded = Buffer.from((await vault.masker(pipeline))?.mask(whole.decoded) ?? whole.decoded);
+  if (decoded.equals(whole.decoded)) return whole;
+  return { ...whole, decoded, received: whole.isGzip ? gzipSync(decoded) : decoded };
 }
 
 /** An answer read whole. Errors: `retry/damaged_gzip`, `failed/answer_too_large`, `failed/content_encoding`. */

@@ -54,6 +54,34 @@ export async function punch(
   await syncDir(path.dirname(packFile));
 }
 
+/**
+ * Takes out whatever lies in none of these extents: what a killed writer left, which no record names. Returns whether anything did.
+ */
+export async function dropUnnamed(packFile: string, named: readonly Extent[]): Promise<boolean> {
+  if (!(await hasUnnamed(packFile, named))) return false;
+  await rewrite(packFile, named);
+  await syncDir(path.dirname(packFile));
+  return true;
+}
+
+async function hasUnnamed(packFile: string, named: readonly Extent[]): Promise<boolean> {
+  const handle = await open(packFile, 'r');
+  try {
+    const { size } = await handle.stat();
+    let from = 0;
+    for (const { offset, length } of [...named, { offset: size, length: 0 }].sort((a, b) => a.offset - b.offset)) {
+      for (let at = from; at < offset; at += COPY_BYTES) {
+        const { buffer, bytesRead } = await handle.read(Buffer.alloc(Math.min(COPY_BYTES, offset - at)), 0, null, at);
+        if (buffer.subarray(0, bytesRead).some((byte) => byte !== 0)) return true;
+      }
+      from = Math.max(from, offset + length);
+    }
+    return false;
+  } finally {
+    await handle.close();
+  }
+}
+
 function markFile(packFile: string): string {
   return `${packFile}.pruned`;
 }

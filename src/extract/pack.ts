@@ -75,13 +75,11 @@ export class PackWriter {
    */
   async add(questions: JsonValue, body: Uint8Array, isGzip: boolean): Promise<string> {
     this.refuseWhenOver();
-    const asked = deflateRawSync(JSON.stringify(questions), DEFLATE);
-    const head = Buffer.alloc(4);
-    head.writeUInt32BE(asked.length);
+    const head = entryHead(questions);
     const offset = this.end;
-    const length = head.length + asked.length + body.length;
+    const length = head.length + body.length;
     this.end += length;
-    this.entries.push(head, asked, body);
+    this.entries.push(head, body);
     return `${this.packPath}@${offset}+${length}${isGzip ? '.gz' : ''}`;
   }
 
@@ -163,6 +161,14 @@ export class PackWriter {
     await this.handles?.pack.datasync();
     await this.handles?.records.datasync();
   }
+}
+
+/** What stands before the body of an entry. */
+export function entryHead(questions: unknown): Buffer {
+  const asked = deflateRawSync(JSON.stringify(questions), DEFLATE);
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(asked.length);
+  return Buffer.concat([length, asked]);
 }
 
 /** Where a run's pack and its fetch records lie. */

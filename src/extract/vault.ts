@@ -19,7 +19,11 @@ import { prunedWords } from '../core/pruned.ts';
 import type { FetchRecord } from '../core/records.ts';
 import { moveIntoPlace, namesIn, writeAtomic, writeJson } from '../disk/atomic.ts';
 import { FileSink } from '../disk/sink.ts';
+import { Erasures } from './erasures.ts';
 import { fetchesOf, RUN_RECORDS } from './fetch-order.ts';
+import type { MaskScope } from './mask-text.ts';
+import { type BodyKind, maskInPlace } from './masked-file.ts';
+import { Masker } from './masker.ts';
 import type { PackFiles } from './pack.ts';
 import { entryOf, isBodyOf, type PackEntry, type PackPlace, PlacedGroup, packPlace, readEntry } from './pack-entry.ts';
 import { prunedEntries } from './pack-marks.ts';
@@ -27,24 +31,54 @@ import { sidecarFile } from './vault-pruning.ts';
 
 const READ_BYTES = 1024 * 1024;
 
+/** Told in words, with fields for a line of the log. */
+type Warn = (message: string, fields?: Record<string, unknown>) => void;
+
 /** The answer of a look-up with its questions, as it lies in a pack. */
 export interface StoredAnswer extends PackEntry {
   readonly fetch: FetchRecord;
 }
 
+/** How what was erased is kept out: where the list of it lies, and what is looked for in the answers of each pipeline. */
+export interface Masking {
+  readonly stateDir: string;
+  readonly scopes: ReadonlyMap<string, MaskScope>;
+}
+
 export class Vault {
   private readonly home: string;
   private readonly root: string;
-  private readonly warn: (message: string) => void;
+  private readonly warn: Warn;
+  private readonly masking: Masking | null;
+  private erasures: Promise<Erasures> | null = null;
 
   /**
    * `home` is the home directory, to which paths in fetch records are relative; `root` the vault in it. `warn` is told what a
-   * power cut has torn and is therefore left out.
+   * power cut has torn and is therefore left out. `masking`: null where nothing can have been erased.
    */
-  constructor(home: string, root: string, warn: (message: string) => void = () => undefined) {
+  constructor(home: string, root: string, warn: Warn = () => undefined, masking: Masking | null = null) {
     this.home = home;
     this.root = root;
     this.warn = warn;
+    this.masking = masking;
+  }
+
+  /**
+   * What replaces erased values in an answer of the pipeline before anybody else sees it; null while nothing is erased that could
+   * stand there. So what the service sends again comes no further than the scratch folder of the run, and no stage has to know.
+   * Errors: `failed/damaged_erasures`.
+   */
+  async masker(pipeline: string): Promise<Masker | null> {
+    const scope = this.masking?.scopes.get(pipeline);
+    if (!this.masking || !scope) return null;
+    this.erasures ??= Erasures.read(this.masking.stateDir);
+    const erasures = await this.erasures;
+    return erasures.isEmpty ? null : new Masker(erasures, scope);
+  }
+
+  /** The same vault, which tells somebody else. */
+  warning(warn: Warn): Vault {
+    return new Vault(this.home, this.root, warn, this.masking);
   }
 
   /** Opens a body for writing; `scratch` is a file on the same file system, `extension` what the stored file's name ends in. */
@@ -96,7 +130,7 @@ export class Vault {
         const prunedAt = place === null ? await this.prunedAt(fetch) : await pruned.at(place);
         if (prunedAt !== null) yield { ...fetch, pruned_at: prunedAt };
         else if (place === null || (await this.reaches(place, sizes))) yield asStored(fetch);
-        else this.warn(`${place.pack} ends before the answer of fetch ${fetch.fetch_id}, which is left out`);
+        else this.tell(`${place.pack} ends before the answer of fetch ${fetch.fetch_id}, which is left out`, fetch);
       }
     }
   }
@@ -123,7 +157,7 @@ export class Vault {
       const place = fetch.vault_path === null ? null : packPlace(fetch.vault_path);
       if (place === null) continue;
       if (fetch.pruned_at !== undefined) {
-        this.warn(`the answer of fetch ${fetch.fetch_id} is left out: ${prunedWords(fetch.pruned_at)}`);
+        this.tell(`the answer of fetch ${fetch.fetch_id} is left out: ${prunedWords(fetch.pruned_at)}`, fetch);
         continue;
       }
       const placed = { fetch, place };
@@ -143,8 +177,12 @@ export class Vault {
     for (const [i, { fetch, place }] of group.entries.entries()) {
       const entry = tryEntry(stored[i] ?? Buffer.alloc(0), place);
       if (entry && isBodyOf(fetch, entry.body)) yield { fetch, ...entry };
-      else this.warn(`${file} does not hold the answer of fetch ${fetch.fetch_id}, which is left out`);
+      else this.tell(`${file} does not hold the answer of fetch ${fetch.fetch_id}, which is left out`, fetch);
     }
+  }
+
+  private tell(message: string, { pipeline, fetch_id: request }: FetchRecord): void {
+    this.warn(message, { pipeline, request });
   }
 
   /** The questions of a look-up, as they were given to the pack. Errors: `failed/damaged_answer` naming the file. */
@@ -213,6 +251,12 @@ export class VaultBody {
 
   write(chunk: Uint8Array): Promise<void> {
     return this.sink.write(chunk);
+  }
+
+  /** Replaces erased values in what was written, once that is whole. To be called before `keep` or `refuse`. */
+  async mask(kind: BodyKind, masker: Masker): Promise<void> {
+    await this.sink.close();
+    await maskInPlace(this.scratch, `${this.scratch}.masked`, kind, masker);
   }
 
   /** Puts the body into the vault; returns its path relative to the home directory. */

@@ -63,12 +63,15 @@ const entry = z.strictObject({
   held: held.nullable(),
 });
 
-/** One month of one pipeline: `lake/<pipeline>/<yyyy-mm>/manifest.json`. */
-export const monthManifest = z.strictObject({ layout: z.literal(1), slices: z.record(z.string(), entry) });
+/** Of manifests and journal; what an older program could misread gets a higher one. */
+export const LAYOUT = 1;
 
-export type MonthManifest = { readonly layout: 1; readonly slices: Readonly<Record<string, SliceEntry>> };
+/** One month of one pipeline: `lake/<pipeline>/<yyyy-mm>/manifest.json`. */
+export const monthManifest = z.strictObject({ layout: z.literal(LAYOUT), slices: z.record(z.string(), entry) });
+
+export type MonthManifest = { readonly layout: typeof LAYOUT; readonly slices: Readonly<Record<string, SliceEntry>> };
 
 /** What is about to be made true of several months at once. Paths are relative to the lake. */
-export const journalSchema = z.strictObject({ layout: z.literal(1), months: z.record(z.string(), monthManifest) });
+export const journalSchema = z.strictObject({ layout: z.literal(LAYOUT), months: z.record(z.string(), monthManifest) });
 
-export type Journal = { readonly layout: 1; readonly months: Readonly<Record<string, MonthManifest>> };
+export type Journal = { readonly layout: typeof LAYOUT; readonly months: Readonly<Record<string, MonthManifest>> };

@@ -14,7 +14,7 @@
  *
  * One writer at a time: whoever commits holds the run lock.
  */
-import { copyFile, readdir, rm } from 'node:fs/promises';
+import { copyFile, readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import pLimit from 'p-limit';
 import type { ZodType } from 'zod';
@@ -26,6 +26,7 @@ import {
   type HeldSlice,
   type Journal,
   journalSchema,
+  LAYOUT,
   type MonthManifest,
   monthManifest,
   type SliceEntry,
@@ -60,6 +61,14 @@ export type SliceChange =
       readonly files: SliceFiles;
       readonly hold: HoldWords;
     }
+  /** What the slice says, or what is held of it, is spelled anew; nothing else of it changes. `held`: where something is. */
+  | {
+      readonly kind: 'respell';
+      readonly pipeline: string;
+      readonly content: SliceContent;
+      readonly files: SliceFiles;
+      readonly held: { readonly content: SliceContent; readonly files: SliceFiles } | null;
+    }
   /** The service confirmed the current content: a hold on it ends, and a mark `moved` too. */
   | { readonly kind: 'confirm'; readonly pipeline: string; readonly day: Day }
   /** The held content becomes the slice's content. */
@@ -76,8 +85,13 @@ export class Lake {
   /** Counted so that what was read while a commit went on is not kept. */
   private commits = 0;
 
-  constructor(root: string) {
+  /** Manifests as they were last read, by file; null where they are not kept. */
+  private readonly kept: Map<string, { readonly stamp: string; readonly manifest: MonthManifest }> | null;
+
+  /** `keepsMonths`: for who reads again and again what others write; after `reread` only months that were written since are read. */
+  constructor(root: string, { keepsMonths = false }: { readonly keepsMonths?: boolean } = {}) {
     this.root = root;
+    this.kept = keepsMonths ? new Map() : null;
   }
 
   /**
@@ -149,9 +163,9 @@ export class Lake {
       const name = path.join(change.pipeline, monthOf(day));
       const manifest = months[name] ?? (await this.month(change.pipeline, monthOf(day)));
       const entry = await this.changed(change, day, manifest.slices[day]);
-      months[name] = { layout: 1, slices: { ...manifest.slices, [day]: entry } };
+      months[name] = { layout: LAYOUT, slices: { ...manifest.slices, [day]: entry } };
     }
-    const journal: Journal = { layout: 1, months };
+    const journal: Journal = { layout: LAYOUT, months };
     try {
       await writeJson(this.journalFile, journal);
       await this.apply(journal);
@@ -194,6 +208,17 @@ export class Lake {
       const { file, rejects_file } = await place(folder, '', change.content, change.files);
       return { ...before, content: change.content, file, rejects_file, moved: true };
     }
+    if (change.kind === 'respell') {
+      const told = await place(folder, '', change.content, change.files);
+      if (!change.held || !before.held) return { ...before, content: change.content, ...told };
+      const held = await place(folder, 'held', change.held.content, change.held.files);
+      return {
+        ...before,
+        content: change.content,
+        ...told,
+        held: { ...before.held, content: change.held.content, ...held },
+      };
+    }
     if (change.kind === 'confirm') return { ...before, moved: false, held: null };
     if (change.kind === 'hold') {
       const { file, rejects_file } = await place(folder, 'held', change.content, change.files);
@@ -218,7 +243,13 @@ export class Lake {
 
   private async month(pipeline: string, month: string): Promise<MonthManifest> {
     const file = path.join(this.folder(pipeline, month), 'manifest.json');
-    return (await readManifest(file, monthManifest)) ?? { layout: 1, slices: {} };
+    // Before it is read: what is written in between is then read the next time.
+    const stamp = this.kept && (await stampOf(file));
+    const known = this.kept?.get(file);
+    if (known && known.stamp === stamp) return known.manifest;
+    const manifest = (await readManifest(file, monthManifest)) ?? { layout: LAYOUT, slices: {} };
+    if (stamp !== null) this.kept?.set(file, { stamp, manifest });
+    return manifest;
   }
 
   /** Months of a pipeline, oldest first; what else lies there is none of ours. */
@@ -269,6 +300,17 @@ async function sweep(folder: string, manifest: MonthManifest): Promise<void> {
   }
 }
 
+/** Manifests are replaced, never changed in their place: another content is another file. */
+async function stampOf(file: string): Promise<string> {
+  try {
+    const { ino, mtimeNs, size } = await stat(file, { bigint: true });
+    return `${ino} ${mtimeNs} ${size}`;
+  } catch (error) {
+    ignoreMissing(error as NodeJS.ErrnoException);
+    return 'none';
+  }
+}
+
 async function readManifest<T>(file: string, schema: ZodType<T>): Promise<T | null> {
   const text = await readIfThere(file);
   if (text === null) return null;
@@ -280,8 +322,26 @@ async function readManifest<T>(file: string, schema: ZodType<T>): Promise<T | nu
   }
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
+  if (isNewer(value)) throw newerLayout(file);
   const issue = parsed.error.issues[0];
   throw damaged(file, `${issue?.path.join('.')}: ${issue?.message}`);
+}
+
+function isNewer(value: unknown): boolean {
+  const { layout } = (value ?? {}) as { readonly layout?: unknown };
+  return typeof layout === 'number' && layout > LAYOUT;
+}
+
+function newerLayout(file: string): EtlError {
+  return new EtlError(
+    'failed',
+    'newer_lake',
+    `${file} was written by a newer partner-etl, which this one cannot read`,
+    {
+      concern: { file },
+      hint: 'update this partner-etl; do not delete the file, it is not damaged',
+    },
+  );
 }
 
 function damaged(file: string, why: string): EtlError {

@@ -16,16 +16,17 @@ import type { Clock } from '../core/clock.ts';
 import { isoTime } from '../core/clock.ts';
 import { asEtlError, assert, type Concern, type EtlError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
-import type { Log } from '../core/log.ts';
+import { fieldsAbout, type Log, logWith, sliceText } from '../core/log.ts';
 import type { FetchRecord } from '../core/records.ts';
 import { foreignText, redact } from '../core/redact.ts';
+import { noTracer, spanning, type Tracer } from '../core/tracer.ts';
 import { answerError } from './answer-error.ts';
 import { exhaustedUntilMs, retryAfterMs } from './answer-headers.ts';
 import { type Call, type Consumed, callUrl, concernOf, isAnswer } from './call.ts';
 import { abortError, givenUp, sortedThrown, totalTimeout, withoutSecrets } from './call-errors.ts';
 import type { Pacing, Turn } from './pacing.ts';
 import { backoffMs, isPassing, isSafeToRepeat } from './retry.ts';
-import type { PartnerSettings } from './settings.ts';
+import type { EndpointBudget, PartnerSettings } from './settings.ts';
 import type { Token, TokenSource } from './token.ts';
 import { ENDED, passOn } from './wait.ts';
 import { type Exchange, Wire } from './wire.ts';
@@ -46,6 +47,8 @@ export interface PartnerClientOptions {
   /** Evenly from [0, 1): scatters the pauses between tries. */
   readonly random: () => number;
   readonly log: Log;
+  /** Absent: nobody collects. */
+  readonly tracer?: Tracer;
   readonly runId: string;
   /** Awaited before the next try, and before the call ends. */
   readonly onFetch: (record: FetchRecord) => Promise<void> | void;
@@ -78,11 +81,13 @@ interface Fetched<T> {
 export class PartnerClient {
   private readonly options: PartnerClientOptions;
   private readonly wire: Wire;
+  private readonly log: Log;
   /** The last tokens that were used, the newest first: an answer may echo an older one than its request had. */
   private usedTokens: readonly string[] = [];
 
   constructor(options: PartnerClientOptions) {
     this.options = options;
+    this.log = logWith(options.log, { run: options.runId });
     this.wire = new Wire(options.settings.baseUrl, options.settings.timeouts, options.clock);
   }
 
@@ -101,7 +106,7 @@ export class PartnerClient {
     const unlink = passOn(call.signal, stop);
     try {
       await token.get(call.signal); // a refusal shall be told before the call queues, and cost no turn
-      const turn = await pacing.turn(call.endpoint, call.budget, { signal: call.signal });
+      const turn = await pacing.turn(call.endpoint, call.budget, { signal: call.signal, log: this.log });
       const { totalMs } = settings.timeouts;
       const timeout = () =>
         stop.abort(totalTimeout(`${call.method} ${url.pathname} was not done within ${totalMs} ms`, concern));
@@ -118,6 +123,11 @@ export class PartnerClient {
     }
   }
 
+  /** Calls that there is room for now in an endpoint's budget; null where that is not known yet. */
+  budgetLeft(endpoint: string, budget: EndpointBudget): number | null {
+    return this.options.pacing.left(endpoint, budget);
+  }
+
   /** Closes the connections; calls still under way fail. */
   async close(): Promise<void> {
     await this.wire.close();
@@ -129,15 +139,30 @@ export class PartnerClient {
     let turn = firstTurn;
     for (;;) {
       trip.attempt += 1;
-      const { record, consumed, error, token } = await this.fetch(trip, turn);
+      const { record, consumed, error, token } = await this.traced(trip, turn);
       await onFetch(record);
       if (consumed) return { value: consumed.value, record };
       assert(error, 'a fetch has a value or an error');
       signal.throwIfAborted();
       if (record.status === 401) await this.renewToken(trip, token, error);
       else await this.pauseAfter(trip, error, record.status);
-      turn = await pacing.turn(call.endpoint, call.budget, { signal, ticket: turn.ticket });
+      turn = await pacing.turn(call.endpoint, call.budget, { signal, ticket: turn.ticket, log: this.log });
     }
+  }
+
+  /** One try, told to the tracer: by its path without the query, and without what was sent. */
+  private traced<T>(trip: Trip<T>, turn: Turn): Promise<Fetched<T>> {
+    const { tracer = noTracer, runId } = this.options;
+    const { method, endpoint, about } = trip.call;
+    const fields = { 'http.request.method': method, 'url.path': trip.url.pathname, attempt: trip.attempt };
+    const ours = { run: runId, pipeline: about.pipeline };
+    return spanning(tracer, `${method} ${endpoint}`, { ...fields, ...ours }, async (span) => {
+      const fetched = await this.fetch(trip, turn);
+      const { fetch_id: request, status } = fetched.record;
+      span.set({ request, 'http.response.status_code': status });
+      span.fail(fetched.error);
+      return fetched;
+    });
   }
 
   /** One try. Throws only when there is no token; everything else is in what it returns. */
@@ -206,17 +231,17 @@ export class PartnerClient {
     const { clock, pacing } = this.options;
     const nowMs = clock.now();
     const pauseMs = retryAfterMs(exchange.header('retry-after'), nowMs);
-    if (pauseMs !== null && isPassing(exchange.status)) await pacing.hold(call.endpoint, nowMs + pauseMs);
+    if (pauseMs !== null && isPassing(exchange.status)) await pacing.hold(call.endpoint, nowMs + pauseMs, this.log);
     const remaining = exchange.header('x-ratelimit-remaining');
     const untilMs = exhaustedUntilMs(remaining, exchange.header('x-ratelimit-reset'), nowMs);
     // No counter of theirs runs longer than the window that we know of; a minute allows for clocks that differ.
     const longestMs = Math.max(LONGEST_RESET_MS, call.budget.perSeconds * 1000);
-    if (untilMs !== null) await pacing.hold(call.endpoint, Math.min(untilMs, nowMs + longestMs));
+    if (untilMs !== null) await pacing.hold(call.endpoint, Math.min(untilMs, nowMs + longestMs), this.log);
   }
 
   /** After a 401. A call that used an older token takes the current one, which costs nothing; else it asks for a new one, once. */
   private async renewToken<T>(trip: Trip<T>, used: Token, error: EtlError): Promise<void> {
-    const { token, log } = this.options;
+    const { token } = this.options;
     if (trip.hasRenewed) throw error;
     const current = await token.get(trip.signal);
     if (current.value !== used.value && !trip.hasSwapped) {
@@ -224,13 +249,13 @@ export class PartnerClient {
       return;
     }
     trip.hasRenewed = true;
-    log.warn('the service rejected the token; asking for a new one', { ...error.concern });
+    this.log.warn('the service rejected the token; asking for a new one', fieldsAbout(error.concern));
     await token.renew(used, trip.signal);
   }
 
   /** Waits until the next try may be made, or throws what the call ends with. */
   private async pauseAfter<T>(trip: Trip<T>, error: EtlError, status: number | null): Promise<void> {
-    const { settings, clock, random, log, pacing } = this.options;
+    const { settings, clock, random, pacing } = this.options;
     const { call, deadlineMs, signal } = trip;
     trip.tries += 1;
     if (error.kind !== 'retry') throw error;
@@ -245,10 +270,10 @@ export class PartnerClient {
       const left = `the next try could be made in ${seconds(waitMs)}, but only ${seconds(deadlineMs - nowMs)} are left for the call`;
       throw totalTimeout(`${error.message}; ${left}`, error.concern, error);
     }
-    log.warn(`trying again in ${seconds(waitMs)}`, {
+    this.log.warn(`trying again in ${seconds(waitMs)}`, {
       ...logFields(trip),
+      ...fieldsAbout(error.concern),
       code: error.code,
-      fetch: error.concern.requestId,
     });
     await clock.sleep(pauseMs, signal);
   }
@@ -261,6 +286,7 @@ export class PartnerClient {
       fetch_id: fetch.fetchId,
       run_id: this.options.runId,
       pipeline: call.about.pipeline,
+      endpoint: call.endpoint,
       window_from: call.about.windowFrom,
       window_to: call.about.windowTo,
       method: call.method,
@@ -283,11 +309,10 @@ export class PartnerClient {
   }
 
   private tell<T>(trip: Trip<T>, record: FetchRecord): void {
-    const { log } = this.options;
-    const { fetch_id: fetch, status, bytes_received: bytes, items, error_code: code } = record;
-    const fields = { ...logFields(trip), fetch, run: record.run_id, status, bytes };
-    if (record.outcome === 'ok') log[trip.call.isOneOfMany ? 'debug' : 'info']('fetched', { ...fields, items });
-    else log.warn(`fetch failed: ${record.error_message}`, { ...fields, code });
+    const { fetch_id: request, status, bytes_received: bytes, items, error_code: code } = record;
+    const fields = { ...logFields(trip), request, status, bytes };
+    if (record.outcome === 'ok') this.log[trip.call.isOneOfMany ? 'debug' : 'info']('fetched', { ...fields, items });
+    else this.log.warn(`fetch failed: ${record.error_message}`, { ...fields, code });
   }
 
   private secrets(): string[] {
@@ -306,7 +331,8 @@ interface FetchFacts<T> {
 
 function logFields({ call, attempt }: Trip<unknown>): Record<string, unknown> {
   const { pipeline, windowFrom, windowTo } = call.about;
-  return { endpoint: call.endpoint, pipeline, from: windowFrom, to: windowTo, attempt };
+  const slice = windowFrom && windowTo ? { slice: sliceText(windowFrom, windowTo) } : {};
+  return { endpoint: call.endpoint, pipeline, ...slice, attempt };
 }
 
 function seconds(ms: number): string {

@@ -14,6 +14,7 @@ import { isoTime } from '../core/clock.ts';
 import { assert } from '../core/errors.ts';
 import type { HomePaths } from '../core/home.ts';
 import type { Log } from '../core/log.ts';
+import type { BudgetWait } from '../core/records.ts';
 import { CallWindow } from './call-window.ts';
 import type { EndpointBudget } from './settings.ts';
 import { BudgetShare } from './share.ts';
@@ -25,6 +26,8 @@ export const LONGEST_HOLD_MS = 3_600_000;
 const SHARED_HOLD_AGE_MS = 1_000;
 /** Shorter holds are over before another process has read of them. */
 const SHORTEST_SHARED_HOLD_MS = 2_000;
+/** Who had his turn earlier than this waited for our own bookkeeping, and not for a budget. */
+const SHORTEST_WAIT_MS = 5;
 
 /** A call's place in the pacing: to be ended by `done`, whatever became of the call. */
 export interface Turn {
@@ -41,6 +44,8 @@ export interface TurnOptions {
   readonly signal?: AbortSignal | undefined;
   /** Of the call's earlier turn. */
   readonly ticket?: number | undefined;
+  /** What is told on the way to the turn is told here; by default to the log of all. */
+  readonly log?: Log;
 }
 
 export interface PacingOptions {
@@ -63,8 +68,19 @@ export class Pacing {
   }
 
   /** Holds every further call of the endpoint back until an instant (epoch milliseconds), at most LONGEST_HOLD_MS from now. */
-  async hold(endpoint: string, untilMs: number): Promise<void> {
-    await this.lane(endpoint).hold(untilMs);
+  async hold(endpoint: string, untilMs: number, log: Log = this.options.log): Promise<void> {
+    await this.lane(endpoint).hold(untilMs, log);
+  }
+
+  /** What calls have waited so far, by endpoint. */
+  waits(): Record<string, BudgetWait> {
+    const waited = [...this.lanes].filter(([, { waits }]) => waits.calls > 0);
+    return Object.fromEntries(waited.map(([endpoint, { waits }]) => [endpoint, { ...waits }]));
+  }
+
+  /** Calls that the endpoint's budget has room for now; null where other processes have a part in it and it was not looked at yet. */
+  left(endpoint: string, budget: EndpointBudget): number | null {
+    return this.lane(endpoint).left(budget);
   }
 
   /** Until when the endpoint is held back, as far as this process knows; in the past where it is not. */
@@ -82,6 +98,8 @@ export class Pacing {
 
 interface Waiter {
   readonly ticket: number;
+  readonly sinceMs: number;
+  readonly log: Log;
   readonly budget: EndpointBudget;
   readonly give: (turn: Turn) => void;
   readonly refuse: (error: unknown) => void;
@@ -89,6 +107,7 @@ interface Waiter {
 
 class Lane {
   heldUntilMs = 0;
+  readonly waits = { calls: 0, ms: 0 };
   private readonly clock: Clock;
   private readonly log: Log;
   private readonly endpoint: string;
@@ -112,11 +131,11 @@ class Lane {
     this.endpoint = endpoint;
     this.clock = clock;
     this.log = log;
-    this.shared = new SharedPace(endpoint, home, clock, log);
+    this.shared = new SharedPace(endpoint, home, clock);
     this.share = new BudgetShare(endpoint, home, clock);
   }
 
-  turn(budget: EndpointBudget, { signal, ticket }: TurnOptions): Promise<Turn> {
+  turn(budget: EndpointBudget, { signal, ticket, log = this.log }: TurnOptions): Promise<Turn> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
       const leave = () => {
@@ -127,6 +146,8 @@ class Lane {
       const stay = () => signal?.removeEventListener('abort', leave);
       const waiter: Waiter = {
         ticket: ticket ?? this.tickets++,
+        sinceMs: this.clock.now(),
+        log,
         budget,
         give: (turn) => {
           stay();
@@ -146,7 +167,16 @@ class Lane {
     });
   }
 
-  async hold(untilMs: number): Promise<void> {
+  /** 0 while the endpoint is held back. Turns that wait for a call to end are not looked at: it is the budget that is asked about. */
+  left(budget: EndpointBudget): number | null {
+    const nowMs = this.clock.now();
+    if (this.heldUntilMs > nowMs) return 0;
+    if (budget.perSeconds >= SPANNING_FROM_SECONDS) return this.shared.left(budget);
+    const calls = budget.isShared ? this.share.calls() : budget.calls;
+    return Math.max(0, calls - this.window(budget.perSeconds).count(nowMs));
+  }
+
+  async hold(untilMs: number, log: Log): Promise<void> {
     const nowMs = this.clock.now();
     const cappedMs = Math.min(untilMs, nowMs + LONGEST_HOLD_MS);
     if (cappedMs <= Math.max(nowMs, this.heldUntilMs)) return;
@@ -156,7 +186,7 @@ class Lane {
       await this.shared.hold(cappedMs);
     } catch (error) {
       // This process keeps the hold; the others may learn of it the way we did.
-      this.log.warn(`the hold of ${this.endpoint} until ${isoTime(cappedMs)} could not be shared`, { error });
+      log.warn(`the hold of ${this.endpoint} until ${isoTime(cappedMs)} could not be shared`, { error });
     }
   }
 
@@ -165,9 +195,8 @@ class Lane {
     this.isDriven = true;
     while (this.queue.length > 0) {
       const seen = this.changes;
-      const budget = this.queue[0]!.budget;
       try {
-        const waitMs = await this.waitMs(budget);
+        const waitMs = await this.waitMs(this.queue[0]!);
         if (waitMs > 0) await this.pause(waitMs, seen);
         else this.giveTurn();
       } catch (error) {
@@ -178,7 +207,7 @@ class Lane {
   }
 
   /** Milliseconds until the first in the queue may go, 0 for now; Infinity where only a change can tell. */
-  private async waitMs(budget: EndpointBudget): Promise<number> {
+  private async waitMs({ budget, log }: Waiter): Promise<number> {
     this.awaits = 'time';
     if (this.running >= budget.concurrency) {
       this.awaits = 'done';
@@ -187,7 +216,7 @@ class Lane {
     await this.readSharedHold();
     const heldMs = this.heldUntilMs - this.clock.now();
     if (heldMs > 0) return heldMs;
-    if (budget.perSeconds >= SPANNING_FROM_SECONDS) return this.shared.take(budget);
+    if (budget.perSeconds >= SPANNING_FROM_SECONDS) return this.shared.take(budget, log);
     const waitMs = budget.isShared ? await this.sharedWaitMs(budget) : this.windowWaitMs(budget, budget.calls);
     if (waitMs === Number.POSITIVE_INFINITY) this.awaits = 'sent';
     return waitMs;
@@ -219,6 +248,7 @@ class Lane {
     const window = perSeconds < SPANNING_FROM_SECONDS ? this.window(perSeconds) : null;
     const call = window?.add();
     this.running += 1;
+    this.countWait(this.clock.now() - waiter.sinceMs);
     let isDone = false;
     const sent = () => {
       if (call) window?.sent(call, this.clock.now());
@@ -238,6 +268,12 @@ class Lane {
       if (this.awaits === 'done') this.changed();
     };
     waiter.give({ ticket: waiter.ticket, sent, answered, done });
+  }
+
+  private countWait(ms: number): void {
+    if (ms < SHORTEST_WAIT_MS) return;
+    this.waits.calls += 1;
+    this.waits.ms += ms;
   }
 
   /** Sleeps until the time has come or something has changed since `seen`. */

@@ -12,11 +12,9 @@ export function reportCall<T>(
   consume: (answer: Answer) => Promise<Consumed<T>>,
   signal?: AbortSignal,
 ): Call<T> {
-  const name = reportOf(pipeline);
-  const report = settings.reports[name];
+  const report = settings.reports[reportOf(pipeline)];
   return {
-    endpoint: `report-${name}`,
-    budget: report.budget,
+    ...reportBudget(settings, pipeline),
     method: 'GET',
     path: report.path,
     query: { [report.startParameter]: range.from, [report.endParameter]: range.to },
@@ -25,4 +23,13 @@ export function reportCall<T>(
     consume,
     ...(signal ? { signal } : {}),
   };
+}
+
+/** What paces the calls of a report. */
+export function reportBudget(
+  { reports }: PartnerSettings,
+  pipeline: Pipeline,
+): Pick<Call<unknown>, 'endpoint' | 'budget'> {
+  const name = reportOf(pipeline);
+  return { endpoint: `report-${name}`, budget: reports[name].budget };
 }

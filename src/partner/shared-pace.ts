@@ -30,30 +30,39 @@ export class SharedPace {
   private readonly file: string;
   private readonly lockFile: string;
   private readonly clock: Clock;
-  private readonly log: Log;
+  /** When calls were made, as of the last look. */
+  private seenMs: readonly number[] | null = null;
 
-  constructor(endpoint: string, home: HomePaths, clock: Clock, log: Log) {
+  constructor(endpoint: string, home: HomePaths, clock: Clock) {
     this.endpoint = endpoint;
     this.file = path.join(home.state, `pacing-${endpoint}.json`);
     this.lockFile = path.join(home.locks, `pacing-${endpoint}`);
     this.clock = clock;
-    this.log = log;
+  }
+
+  /** Calls that the budget has room for, as far as this process has seen; null before it looked. */
+  left(budget: EndpointBudget): number | null {
+    if (this.seenMs === null) return null;
+    const nowMs = this.clock.now();
+    return Math.max(0, budget.calls - this.seenMs.filter((ms) => nowMs - ms < windowMsOf(budget)).length);
   }
 
   /** Counts a call if the budget has room for it now, and returns 0; else milliseconds until it may have. */
-  async take(budget: EndpointBudget): Promise<number> {
+  async take(budget: EndpointBudget, log: Log): Promise<number> {
     return this.alone(async () => {
       const nowMs = this.clock.now();
-      const windowMs = budget.perSeconds * 1000 + ARRIVAL_MARGIN_MS;
+      const windowMs = windowMsOf(budget);
       const found = await this.read();
-      if (found === null) this.log.warn(`${this.file} is damaged: the budget of ${this.endpoint} counts as used up`);
+      if (found === null) log.warn(`${this.file} is damaged: the budget of ${this.endpoint} counts as used up`);
       const pace = found ?? usedUp(budget, nowMs);
       // A time in the future comes from a clock that was set back since; it counts as just now.
       const calls = pace.callsMs.map((ms) => Math.min(ms, nowMs)).filter((ms) => nowMs - ms < windowMs);
       if (calls.length < budget.calls) {
+        this.seenMs = [...calls, nowMs];
         await this.write({ ...pace, callsMs: [...calls, nowMs] });
         return 0;
       }
+      this.seenMs = calls;
       if (found === null || found.callsMs.some((ms) => ms > nowMs)) await this.write({ ...pace, callsMs: calls });
       return calls.sort((a, b) => a - b)[calls.length - budget.calls]! + windowMs - nowMs;
     });
@@ -87,6 +96,10 @@ export class SharedPace {
     const parsed = paceShape.safeParse(jsonOrNull(text));
     return parsed.success ? parsed.data : null;
   }
+}
+
+function windowMsOf({ perSeconds }: EndpointBudget): number {
+  return perSeconds * 1000 + ARRIVAL_MARGIN_MS;
 }
 
 function usedUp(budget: EndpointBudget, nowMs: number): Pace {

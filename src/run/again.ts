@@ -2,8 +2,10 @@
 import path from 'node:path';
 import { type Day, type DayRange, daysOf, maxDay, minDay } from '../core/days.ts';
 import { asEtlError, EtlError } from '../core/errors.ts';
+import { sliceText } from '../core/log.ts';
 import type { Pipeline } from '../core/pipeline.ts';
 import type { FetchRecord } from '../core/records.ts';
+import { spanning } from '../core/tracer.ts';
 import type { SliceChange } from '../lake/lake.ts';
 import { releaseFromChecks } from './check-holds.ts';
 import { pipelineNamed, type RunContext } from './context.ts';
@@ -27,19 +29,21 @@ export function runReplay(context: RunContext, name: string, range: DayRange): P
 }
 
 function replayDays(
-  context: RunContext,
+  given: RunContext,
   pipeline: Pipeline,
   command: string,
   range: DayRange,
   isWanted: (day: Day) => boolean,
 ): Promise<RunOutcome> {
-  return runSession(context, command, [pipeline], async (session) => {
+  return runSession(given, command, [pipeline], async (session) => {
+    const { context } = session;
     const answers = await answersToReplay(context, pipeline, range, isWanted);
     session.tally.changed += await mendHistory(session, pipeline, range);
     context.progress.begin(pipeline.name, answers.length);
     for (const [index, { fetch, days }] of answers.entries()) {
       if (context.signal.aborted) break;
-      await replayAnswer(session, pipeline, fetch, days, index);
+      const fields = { pipeline: pipeline.name, slice: sliceText(days[0] ?? '', days.at(-1) ?? '') };
+      await spanning(context.tracer, 'window', fields, () => replayAnswer(session, pipeline, fetch, days, index));
     }
     await saveChecked(session, pipeline);
     context.progress.end(pipeline.name);

@@ -40,13 +40,26 @@ export async function pendingAnswers(context: RunContext, pipeline: Pipeline): P
     const from = known?.[index.runId] ?? 0;
     now[index.runId] = index.bytes;
     if (index.runId < oldest || index.bytes <= from) continue;
-    const { records, bytes } = await readRecords(index, from, (message) => context.log.warn(message));
+    const warn = (message: string) => context.log.warn(message, { pipeline: pipeline.name });
+    const { records, bytes } = await readRecords(index, from, warn);
     now[index.runId] = bytes;
     for (const fetch of records)
       if (fetch.outcome === 'ok' && fetch.vault_path !== null && fetch.finished_at > since) fetches.push(fetch);
   }
   const kept = Object.fromEntries(Object.entries(now).sort().slice(-RUNS_KEPT));
   return { fetches, done: () => writeJson(file, { runs: kept }) };
+}
+
+/** The records of a run take other bytes now; where all of them were applied, they still are. */
+export async function recordsRewritten(
+  { paths }: Pick<RunContext, 'paths'>,
+  pipeline: string,
+  runId: string,
+  { before, now }: { readonly before: number; readonly now: number },
+): Promise<void> {
+  const file = path.join(paths.state, 'applied', `${pipeline}.json`);
+  const known = (await readState(file, shape))?.runs;
+  if (before !== now && known?.[runId] === before) await writeJson(file, { runs: { ...known, [runId]: now } });
 }
 
 /** A slice that holds nothing says nothing of what was taken in: it may stand there for what is held. */

@@ -16,7 +16,8 @@ import type { Log } from '../core/log.ts';
 import { isNamed, type Pipeline } from '../core/pipeline.ts';
 import type { PlanSettings } from '../core/plan.ts';
 import type { Progress } from '../core/progress.ts';
-import type { FetchRecord } from '../core/records.ts';
+import type { BudgetWait, FetchRecord } from '../core/records.ts';
+import type { Tracer } from '../core/tracer.ts';
 import type { Vault } from '../extract/vault.ts';
 import type { Lake } from '../lake/lake.ts';
 import type { PartnerClient } from '../partner/client.ts';
@@ -54,12 +55,15 @@ export interface RunContext {
   readonly clock: Clock;
   readonly log: Log;
   readonly progress: Progress;
+  readonly tracer: Tracer;
   /** Aborted when the operator wants the run to end after the slice in hand. */
   readonly signal: AbortSignal;
   /** What calls into an area need. Errors: `usage/no_credentials`. */
   readonly partnerSettings: (area: Area) => PartnerSettings;
   /** Opens the way into an area of the service. Errors: `usage/no_credentials`. */
   readonly openClient: (area: Area, runId: string, onFetch: (record: FetchRecord) => Promise<void>) => Promise<Partner>;
+  /** What calls of this process have waited for their turns so far, by endpoint. */
+  readonly budgetWaits: () => Readonly<Record<string, BudgetWait>>;
   /** A step of a slice is about to be taken; a place for tests to stop the program. */
   readonly step: (name: Step, about: string) => void | Promise<void>;
 }

@@ -1,6 +1,8 @@
 /** Everything that is known of one slice: fetches, versions in each target, rejects, hold. */
-import { type Day, dayAt, inRange } from '../core/days.ts';
+import { addDays, type Day, dayAt, inRange } from '../core/days.ts';
 import { asEtlError } from '../core/errors.ts';
+import { bornMs } from '../core/ids.ts';
+import type { Pipeline } from '../core/pipeline.ts';
 import type { DriftRecord, FetchRecord, RejectRecord, SliceContent } from '../core/records.ts';
 import { Engine, quoteList, quoteText } from '../engine/duckdb.ts';
 import type { HeldSlice } from '../lake/entries.ts';
@@ -42,7 +44,7 @@ export async function explain(context: RunContext, name: string, day: Day): Prom
   const entry = (await context.lake.slices(name)).get(day);
   const fetches: FetchRecord[] = [];
   let count = 0;
-  for await (const fetch of context.vault.fetches(name)) {
+  for await (const fetch of fetchesSince(context, pipeline, day)) {
     if (!concerns(fetch, day, context.timeZone)) continue;
     count += 1;
     fetches.push(fetch);
@@ -63,6 +65,18 @@ export async function explain(context: RunContext, name: string, day: Day): Prom
     drift: entry ? await driftOf(context, name, entry.content.fetch_id) : [],
     targets: await versions(context, name, day),
   };
+}
+
+/** A run's records lie in the month of its beginning; none is longer than this. */
+const LONGEST_RUN_DAYS = 31;
+
+/** Nobody asks for a day before it has come. What has no window concerns the day on which it was asked, and no later one. */
+async function* fetchesSince({ vault }: RunContext, { name, source }: Pipeline, day: Day): AsyncGenerator<FetchRecord> {
+  const untilMs = source.kind === 'report' ? Number.POSITIVE_INFINITY : Date.parse(addDays(day, LONGEST_RUN_DAYS));
+  for await (const fetch of vault.fetches(name, addDays(day, -LONGEST_RUN_DAYS).slice(0, 7))) {
+    if (bornMs(fetch.fetch_id) > untilMs) return;
+    yield fetch;
+  }
 }
 
 function concerns(fetch: FetchRecord, day: Day, timeZone: string): boolean {

@@ -5,8 +5,12 @@
 import path from 'node:path';
 import { addDays } from '../core/days.ts';
 import { asEtlError, type EtlError } from '../core/errors.ts';
+import { sliceText } from '../core/log.ts';
 import type { Pipeline } from '../core/pipeline.ts';
 import type { PlannedWindow } from '../core/plan.ts';
+import type { ProgressBudget } from '../core/progress.ts';
+import type { Span } from '../core/tracer.ts';
+import { reportBudget } from '../partner/reports.ts';
 import { type Partner, settingsOf } from './context.ts';
 import type { Partners } from './partners.ts';
 import type { WindowPlan } from './pipeline-plan.ts';
@@ -22,23 +26,25 @@ export async function fetchPipeline(session: Session, partners: Partners, plan: 
   const partner = await partners.of(plan.pipeline);
   const { context, tally } = session;
   const { pipeline, windows } = plan;
-  context.progress.begin(pipeline.name, windows.length);
+  context.progress.begin(pipeline.name, windows.length, 'window', budgetOf(partner, pipeline));
   let failures = 0;
   let isOver = false;
   let next = windows[0] ? begin(session, partner, pipeline, windows[0], 0) : null;
   for (let i = 0; i < windows.length && next; i++) {
-    const taken = await next;
+    const { taken, span } = await next;
     const isLast = context.signal.aborted || i + 1 >= windows.length;
     const failed = taken instanceof Error ? taken : null;
     const mayGoOn = !isLast && !(failed && (failed.kind === 'refused' || failures + 1 >= FAILURES_IN_A_ROW));
     next = mayGoOn ? begin(session, partner, pipeline, windows[i + 1]!, i + 1) : null;
-    const error = failed ?? (await settle(session, pipeline, taken as TakenIn));
+    const error = failed ?? (await span.within(() => settle(session, pipeline, taken as TakenIn)));
+    span.fail(error);
+    span.end();
     failures = error ? failures + 1 : 0;
     if (!error) continue;
     if (!context.signal.aborted) tally.errors.push(error);
     isOver = context.signal.aborted || error.kind === 'refused' || error.kind === 'bug';
     if (!isOver && failures < FAILURES_IN_A_ROW) continue;
-    await next; // it may still be writing into the run's folder
+    (await next)?.span.end(); // it may still be writing into the run's folder
     if (!isOver && i + 1 < windows.length)
       context.progress.note(`${pipeline.name}: ${failures} windows failed in a row, the rest waits for the next run`);
     break;
@@ -47,18 +53,36 @@ export async function fetchPipeline(session: Session, partners: Partners, plan: 
   context.progress.end(pipeline.name);
 }
 
+interface Begun {
+  readonly taken: TakenIn | EtlError;
+  /** Of the window, until it is settled. */
+  readonly span: Span;
+}
+
+function budgetOf({ client, settings }: Partner, pipeline: Pipeline): ProgressBudget {
+  const { endpoint, budget } = reportBudget(settings, pipeline);
+  const { calls, perSeconds } = budget;
+  return { kind: 'rate', calls, perSeconds, left: () => client.budgetLeft(endpoint, budget) };
+}
+
 /** Starts to take a window in. Never rejects: an error is a value, since nobody may be listening yet. */
-function begin(
+async function begin(
   session: Session,
   partner: Partner,
   pipeline: Pipeline,
   window: PlannedWindow,
   index: number,
-): Promise<TakenIn | EtlError> {
-  const folder = path.join(session.work, `${pipeline.name}-${index}`);
-  return takeIn(session.context, partner, pipeline, window, folder).catch((thrown) =>
-    asEtlError(thrown).about({ pipeline: pipeline.name, window: `${window.from}..${window.to}` }),
+): Promise<Begun> {
+  const { context, work } = session;
+  const folder = path.join(work, `${pipeline.name}-${index}`);
+  const slice = sliceText(window.from, window.to);
+  const span = context.tracer.open('window', { pipeline: pipeline.name, slice });
+  const taken = await span.within(() =>
+    takeIn(context, partner, pipeline, window, folder).catch((thrown) =>
+      asEtlError(thrown).about({ pipeline: pipeline.name, window: `${window.from}..${window.to}` }),
+    ),
   );
+  return { taken, span };
 }
 
 /** Applies a window; the error it failed with, or null. */

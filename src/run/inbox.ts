@@ -17,11 +17,13 @@ import { tryLock } from '../disk/lock.ts';
 import { quoteList } from '../engine/duckdb.ts';
 import { readSegment, type Segment, sealedSegments, sealOrphans } from '../extract/inbox.ts';
 import { openSegments } from '../extract/inbox-folder.ts';
+import { maskedSegment } from '../extract/masked-file.ts';
 import { PushLines } from '../extract/push-lines.ts';
 import type { SliceChange } from '../lake/lake.ts';
 import { takeDeliveries } from '../normalise/deliveries.ts';
 import { linesSource, type Told } from '../normalise/told.ts';
 import type { RunContext } from './context.ts';
+import { maskSetAside } from './erase-files.ts';
 import { heldIn, slicesIn, type VersionPlace } from './held.ts';
 import type { InboxPlan } from './pipeline-plan.ts';
 import { remake } from './remaking.ts';
@@ -50,6 +52,8 @@ export async function drainInbox(session: Session, pipeline: Pipeline): Promise<
   const folder = path.join(session.work, pipeline.name);
   try {
     await sealLeftOpen(context);
+    const masker = await context.vault.masker(pipeline.name);
+    if (masker) await maskSetAside(context.paths.inbox, masker);
     const segments = await sealedSegments(context.paths.inbox);
     if (segments.length === 0) return;
     context.progress.begin(pipeline.name, segments.length, 'segment');
@@ -79,12 +83,13 @@ export async function drainInbox(session: Session, pipeline: Pipeline): Promise<
  * range says: a message is what all its deliveries say. Errors: `usage/nothing_stored`, `failed/missing_answer`.
  */
 export function replayInbox(
-  context: RunContext,
+  given: RunContext,
   pipeline: Pipeline,
   command: string,
   range: DayRange,
 ): Promise<RunOutcome> {
-  return runSession(context, command, [pipeline, ...partsOf(context.pipelines, pipeline)], async (session) => {
+  return runSession(given, command, [pipeline, ...partsOf(given.pipelines, pipeline)], async (session) => {
+    const { context } = session;
     const fetches: FetchRecord[] = [];
     // Retention deletes only what brought no row.
     for await (const fetch of context.vault.fetches(pipeline.name))
@@ -132,7 +137,7 @@ async function demandAll(
 }
 
 /** Segments that a receiver left open when it died. While one is at work it seals them itself. */
-async function sealLeftOpen({ paths, clock, log }: RunContext): Promise<void> {
+export async function sealLeftOpen({ paths, clock, log }: RunContext): Promise<void> {
   if ((await openSegments(paths.inbox)).length === 0) return;
   const lock = await tryLock(receiverLock(paths), 'run push-messages', clock);
   if (!lock) return;
@@ -196,9 +201,11 @@ async function storeSegment(
   const { vault } = context;
   const times = await readTimes(segment);
   const hash = createHash('sha256');
+  const masker = await vault.masker(pipeline.name);
   const body = await vault.receive(pipeline.name, path.join(folder, segment.id), 'segment');
   try {
-    for await (const chunk of createReadStream(segment.file) as AsyncIterable<Uint8Array>) {
+    const deliveries = createReadStream(segment.file);
+    for await (const chunk of masker ? maskedSegment(deliveries, segment.file, masker) : deliveries) {
       hash.update(chunk);
       await body.write(chunk);
     }

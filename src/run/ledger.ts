@@ -6,7 +6,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type Clock, isoTime } from '../core/clock.ts';
-import { newId } from '../core/ids.ts';
+import { bornMs, newId } from '../core/ids.ts';
 import type { DriftRecord, PrunedFetch, RunRecord, RunResult, RunSummary } from '../core/records.ts';
 import { namesIn, readIfThere, writeJson } from '../disk/atomic.ts';
 
@@ -107,4 +107,34 @@ function prunedFile(folder: string, runId: string): string {
 
 function driftFile(folder: string, runId: string): string {
   return path.join(folder, `${runId}.drift.json`);
+}
+
+/** Runs from the newest to the oldest, read one by one. */
+export async function* runsBackwards(folder: string): AsyncGenerator<RunRecord> {
+  const names = (await namesIn(folder)).filter((name) => /^r[0-9a-z]+\.json$/.test(name)).sort();
+  for (const name of names.reverse()) {
+    const text = await readIfThere(path.join(folder, name));
+    if (text !== null) yield JSON.parse(text) as RunRecord;
+  }
+}
+
+export interface RunDrift {
+  readonly runId: string;
+  readonly startedAt: string;
+  readonly drift: readonly DriftRecord[];
+}
+
+/** A whole history is looked through but once, and the newest of it says enough. */
+const MOST_DRIFT_FILES = 100;
+
+/** What runs newer than `after` (all when null) saw that the contract does not know, oldest first; only those that saw something. */
+export async function driftAfter(folder: string, after: string | null): Promise<RunDrift[]> {
+  const ids = (await namesIn(folder)).flatMap((name) => /^(r[0-9a-z]+)\.drift\.json$/.exec(name)?.[1] ?? []);
+  const due = ids.filter((id) => after === null || id > after).sort();
+  return Promise.all(
+    due.slice(-MOST_DRIFT_FILES).map(async (runId) => {
+      const startedAt = isoTime(bornMs(runId));
+      return { runId, startedAt, drift: await driftOfRun(folder, runId) };
+    }),
+  );
 }

@@ -36,6 +36,7 @@ export async function linesOf(
         if (!(error instanceof EtlError) || error.kind === 'bug') throw error;
         context.log.warn(`the answer of fetch ${answer.fetch.fetch_id} is left out: ${error.message}`, {
           pipeline: pipeline.name,
+          request: answer.fetch.fetch_id,
           code: error.code,
         });
       });

@@ -50,7 +50,7 @@ async function askDue(
   for (const note of plan.notes) context.progress.note(`${pipeline.name}: ${note}`);
   tally.leftOut += plan.leftOut;
   if (plan.calls === 0) return plan.rejects;
-  context.progress.begin(pipeline.name, plan.calls, 'call', plan.callsAllowed);
+  context.progress.begin(pipeline.name, plan.calls, 'call', { kind: 'night', calls: plan.callsAllowed });
   await askLookups(session, partners, plan);
   return plan.rejects;
 }
@@ -62,7 +62,7 @@ async function followDue(session: Session, partners: Partners, pipeline: Pipelin
   tally.leftOut += plan.leftOut;
   ledger.drift.push(...plan.drift);
   if (plan.calls === 0) return [];
-  context.progress.begin(pipeline.name, plan.calls, 'call', plan.callsAllowed);
+  context.progress.begin(pipeline.name, plan.calls, 'call', { kind: 'night', calls: plan.callsAllowed });
   await askFollowing(session, partners, plan);
   return [];
 }
@@ -79,6 +79,7 @@ async function applyPending(
   if (isAllRefused(pipeline, pending.fetches)) {
     session.context.log.warn(
       `${pipeline.name}: the service refused whatever was asked; that says nothing about the EANs`,
+      { pipeline: pipeline.name },
     );
     await pending.done();
     return;

@@ -2,6 +2,7 @@
 import type { DayRange } from '../core/days.ts';
 import { EtlError } from '../core/errors.ts';
 import { isNamed, type Pipeline, partsOf } from '../core/pipeline.ts';
+import { spanning } from '../core/tracer.ts';
 import { pipelineNamed, type RunContext } from './context.ts';
 import { fetchPipeline } from './fetching.ts';
 import { keepFirstDay } from './first-day.ts';
@@ -31,8 +32,8 @@ export async function runNight(context: RunContext, names: readonly string[]): P
     if (kind === 'inbox') return drainInbox(session, pipeline);
     if (kind === 'list') return fetchList(session, partners, pipeline);
     if (kind === 'file') return fetchReductions(session, partners, pipeline);
-    await keepFirstDay(context, pipeline);
-    return fetchPipeline(session, partners, await windowsOfNight(context, pipeline));
+    await keepFirstDay(session.context, pipeline);
+    return fetchPipeline(session, partners, await windowsOfNight(session.context, pipeline));
   };
   return runPipelines(context, ['run', ...names].join(' '), pipelines, work, pruneAfterNight);
 }
@@ -110,7 +111,10 @@ function runPipelines(
         const area = areaOf(pipeline);
         if (area && partners.refused.has(area)) continue;
         const before = session.tally.errors.length;
-        await work(session, partners, pipeline);
+        await spanning(context.tracer, 'pipeline', { pipeline: pipeline.name }, async (span) => {
+          await work(session, partners, pipeline);
+          span.fail(session.tally.errors[before]);
+        });
         const errors = session.tally.errors.slice(before);
         if (errors.some(({ kind }) => kind === 'bug')) return;
         if (area && errors.some(({ kind }) => kind === 'refused')) partners.refused.add(area);

@@ -5,6 +5,7 @@
 import { isoTime } from '../core/clock.ts';
 import { guardCount, type HoldReason, type ShrinkGuard } from '../core/guard.ts';
 import { type Pipeline, partsOf } from '../core/pipeline.ts';
+import { spanning } from '../core/tracer.ts';
 import { emptySlice } from '../engine/content.ts';
 import type { Lake, SliceChange } from '../lake/lake.ts';
 import { type Observations, type ObserveInput, observe } from '../normalise/observe.ts';
@@ -54,7 +55,7 @@ export async function applyTold(
     held: await heldIn(place, rows.pipeline),
     ...(whole ? { whole } : {}),
   });
-  const found = await observe(engine, {
+  const input: ObserveInput = {
     whole: await observed(told.whole, told.isWhole),
     parts: await Promise.all(told.parts.map((part) => observed(part))),
     refusedFiles: told.refusedFiles,
@@ -63,13 +64,16 @@ export async function applyTold(
     timeZone: context.timeZone,
     outDir: told.outDir,
     ...(onTold ? { onTold } : {}),
-  });
+  };
+  const traced = <T>(name: string, work: () => Promise<T>) =>
+    spanning(context.tracer, name, { pipeline: pipeline.name }, work);
+  const found = await traced('normalise', () => observe(engine, input));
   await context.step('normalised', pipeline.name);
   const hold = options.isReleased ? null : collapse(found, context.guard);
   const changes = hold
     ? await holdChanges(context, lake, pipeline, found, hold)
     : await replaceChanges(context, lake, pipeline, found.slices);
-  await lake.commit(changes);
+  await traced('load', () => lake.commit(changes));
   await context.step('lake-committed', pipeline.name);
   const isHeld = hold !== null;
   const changed = isHeld ? 0 : found.slices.length;
@@ -126,7 +130,8 @@ async function holdChanges(
   const hold = { ...reason, rows_before: present, held_at: isoTime(context.clock.now()) };
   context.log.warn(`${pipeline.name} ${content.day} is held: ${reason.detail}`, {
     pipeline: pipeline.name,
-    day: content.day,
+    slice: content.day,
+    request: content.fetch_id,
   });
   const held: SliceChange = { kind: 'hold', pipeline: pipeline.name, content, files: { file, rejectsFile }, hold };
   if (entry) return [held];

@@ -8,6 +8,7 @@
 import { isoTime } from '../core/clock.ts';
 import { asEtlError, type EtlError } from '../core/errors.ts';
 import { bornMs } from '../core/ids.ts';
+import { fieldsAbout } from '../core/log.ts';
 import type { DriftRecord, FetchRecord, PrunedFetch, RunRecord } from '../core/records.ts';
 import { changedSlices } from '../warehouse/changes.ts';
 import { BlockedByChecks, type Check } from '../warehouse/checks.ts';
@@ -128,8 +129,8 @@ async function publishAttempt(
   { checks, drift, pruned, afresh }: PublishWhat,
 ): Promise<PublishResult | null> {
   const { context, target, standing } = attempt;
-  // A changed setting is published like a changed slice: views that need it must say it at once.
-  const isAlways = afresh || (await target.settingsDiffer());
+  // A changed setting, or a newer program's tables, are published like a changed slice: views must say it at once.
+  const isAlways = afresh || (await target.isOutdated());
   if (attempt.slices.length === 0 && standing.length === 0 && !isAlways) return null;
   const released = await releasedDigests(context);
   const publication = await publicationOf(context, afresh ? null : target, ending([]), { drift, pruned });
@@ -148,12 +149,16 @@ async function publishAttempt(
         checks,
         released,
         tellHolds,
+        tracer: context.tracer,
       });
     } catch (thrown) {
       const error = asEtlError(thrown).about({ target: target.name });
       if (await attempt.leaveOut(error)) continue;
       if (error.kind !== 'retry' || tries >= TRIES) throw error;
-      context.log.warn(`${target.name}: ${error.message}; trying again`, { code: error.code });
+      context.log.warn(`${target.name}: ${error.message}; trying again`, {
+        code: error.code,
+        ...fieldsAbout(error.concern),
+      });
       await context.clock.sleep(1000 * 2 ** tries, context.signal);
       tries += 1;
     }

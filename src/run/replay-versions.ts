@@ -23,12 +23,13 @@ import { sliceProblem } from './slice-problem.ts';
  * is a new version on a day hangs on what was known before it. Errors: `usage/nothing_stored`.
  */
 export function replayVersions(
-  context: RunContext,
+  given: RunContext,
   pipeline: Pipeline,
   command: string,
   range: DayRange,
 ): Promise<RunOutcome> {
-  return runSession(context, command, [pipeline], async (session) => {
+  return runSession(given, command, [pipeline], async (session) => {
+    const { context } = session;
     const fetches = await appliedSince(session, pipeline, range.from);
     if (fetches.length === 0)
       throw new EtlError(

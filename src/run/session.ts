@@ -4,8 +4,10 @@
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { asEtlError, EtlError, EXIT, exitCodeOf } from '../core/errors.ts';
+import { fieldsAbout, logWith } from '../core/log.ts';
 import type { Pipeline } from '../core/pipeline.ts';
-import type { RunRecord, RunResult, RunSummary } from '../core/records.ts';
+import type { BudgetWait, PublishedRecord, RunRecord, RunResult, RunSummary } from '../core/records.ts';
+import { spanning } from '../core/tracer.ts';
 import { tryLock, whoHolds } from '../disk/lock.ts';
 import { Engine } from '../engine/duckdb.ts';
 import { driftField, driftKind } from '../warehouse/checking.ts';
@@ -59,6 +61,7 @@ export class Tally {
       duplicates: this.duplicates,
       left_out: this.leftOut,
       errors: this.errors.map((e) => e.message),
+      ...(this.errors.length > 0 ? { codes: [...new Set(this.errors.flatMap(codesOf))] } : {}),
     };
   }
 
@@ -68,6 +71,11 @@ export class Tally {
     if (this.errors.length > 0) return EXIT.failed;
     return this.held > 0 || this.heldByChecks.size > 0 || this.rejects > 0 ? EXIT.setAside : EXIT.done;
   }
+}
+
+/** Of an interruption also why, where that is more than a request. */
+function codesOf({ code, cause }: EtlError): string[] {
+  return code === INTERRUPTED && cause instanceof EtlError ? [code, cause.code] : [code];
 }
 
 export interface Session {
@@ -129,7 +137,13 @@ export async function runSession(
     await mkdir(folder, { recursive: true });
     const engine = await Engine.open({ tempDir: path.join(folder, 'spill') });
     try {
-      return await perform({ ...sessionParts(context, ledger, engine), work: folder }, work, publishing, checks);
+      const session = { ...sessionParts(context, ledger, engine), work: folder };
+      return await spanning(context.tracer, 'run', { run: ledger.runId, command }, async (span) => {
+        const outcome = await perform(session, work, publishing, checks);
+        span.set({ result: outcome.run.result, exit_code: outcome.exitCode });
+        span.fail(outcome.errors[0]);
+        return outcome;
+      });
     } finally {
       engine.close();
       await rm(folder, { recursive: true, force: true });
@@ -139,7 +153,11 @@ export async function runSession(
   }
 }
 
-function sessionParts(context: RunContext, ledger: RunLedger, engine: Engine) {
+/** From here on every line that is logged names the run. */
+function sessionParts(given: RunContext, ledger: RunLedger, engine: Engine) {
+  const log = logWith(given.log, { run: ledger.runId });
+  const vault = given.vault.warning((message, fields) => log.warn(message, fields));
+  const context: RunContext = { ...given, log, vault };
   const known = new Map<string, CheckedDays>();
   const checked = async (pipeline: Pipeline): Promise<CheckedDays> => {
     const days = known.get(pipeline.name) ?? (await CheckedDays.read(context.paths.state, pipeline.name));
@@ -149,13 +167,15 @@ function sessionParts(context: RunContext, ledger: RunLedger, engine: Engine) {
   return { context, ledger, engine, tally: new Tally(), checked };
 }
 
-const INTERRUPTED = 'interrupted';
+/** Code of the error of a run that was asked to stop before it was done. */
+export const INTERRUPTED = 'interrupted';
 
 /** `reason`: of the signal; one of ours that is more than a request is told, such as the limit that a run has reached. */
 function interruption(reason: unknown): EtlError {
   const why = reason instanceof EtlError && reason.code !== INTERRUPTED ? reason : null;
   return new EtlError('failed', INTERRUPTED, `${why?.message ?? 'stopped on request'} before everything was fetched`, {
     hint: why?.hint ?? 'the same command goes on where this one stopped',
+    ...(why === null ? {} : { cause: why }),
   });
 }
 
@@ -166,6 +186,8 @@ async function perform(
   checks: ReadonlyMap<Target, readonly Check[]>,
 ): Promise<RunOutcome> {
   const { context, ledger, tally } = session;
+  const waitedBefore = context.budgetWaits();
+  context.log.info('a run begins', { command: ledger.record.command });
   try {
     await work(session);
   } catch (thrown) {
@@ -180,7 +202,12 @@ async function perform(
       return ledger.endingAs(resultOf(session), tally.exitCode(), tally.summary());
     };
     const what = { checks: checks.get(target) ?? [], drift: ledger.drift, pruned: ledger.pruned, afresh };
-    const result = await publishTo(context, target, ending, what);
+    const result = await spanning(context.tracer, 'publish', { target: target.name }, async (span) => {
+      const published = await publishTo(context, target, ending, what);
+      span.set({ slices: published.result?.slices ?? 0, rows: published.result?.rows ?? 0 });
+      span.fail(published.errors[0]);
+      return published;
+    });
     published.push(result);
     tally.errors.push(...result.errors);
     tellChecks(session, result);
@@ -191,19 +218,45 @@ async function perform(
   } catch (thrown) {
     tally.errors.push(asEtlError(thrown));
   }
-  for (const error of tally.errors) context.log.error(error.message, { code: error.code, ...error.concern });
-  const run = await ledger.end(resultOf(session), tally.exitCode(), tally.summary());
+  for (const error of tally.errors)
+    context.log.error(error.message, { code: error.code, ...fieldsAbout(error.concern) });
+  const summary = { ...tally.summary(), ...howItWent(context.budgetWaits(), waitedBefore, published) };
+  const run = await ledger.end(resultOf(session), tally.exitCode(), summary);
+  const { result, exit_code } = run;
+  context.log.info('the run has ended', { result, exit_code, rows: summary.rows, calls: summary.calls });
   await context.step('run-ended', ledger.runId);
   return { run, exitCode: tally.exitCode(), errors: tally.errors, published, changes: tally.changes.summary() };
 }
 
+/** What a record tells of waiting and publishing; what there was none of is left out. */
+function howItWent(
+  waited: Readonly<Record<string, BudgetWait>>,
+  before: Readonly<Record<string, BudgetWait>>,
+  published: readonly Published[],
+): Pick<RunSummary, 'waits' | 'published'> {
+  const since = Object.entries(waited).map(([endpoint, { calls, ms }]) => {
+    const old = before[endpoint] ?? { calls: 0, ms: 0 };
+    return [endpoint, { calls: calls - old.calls, ms: ms - old.ms }] as const;
+  });
+  const waits = since.filter(([, { calls }]) => calls > 0);
+  const loads = published.flatMap(({ target, result }): PublishedRecord[] =>
+    result === null ? [] : [{ target, slices: result.slices, rows: result.rows, ms: result.tookMs }],
+  );
+  return {
+    ...(waits.length > 0 ? { waits: Object.fromEntries(waits) } : {}),
+    ...(loads.length > 0 ? { published: loads } : {}),
+  };
+}
+
 /** Logs what broke checks; what was published in spite of one is drift of the answer that brought it. */
 function tellChecks({ context, ledger }: Session, { target, result, holds }: Published): void {
+  const about = { code: 'check', target };
   for (const { pipeline, slice_day: day, detail } of holds)
-    context.log.warn(`${target}: ${pipeline} ${day} is held: ${detail}`, { code: 'check', target, pipeline, day });
+    context.log.warn(`${target}: ${pipeline} ${day} is held: ${detail}`, { ...about, pipeline, slice: day });
   for (const warning of result?.warnings ?? []) {
     const { pipeline, day, fetch_id, rows: count, example } = warning;
-    context.log.warn(`${target}: ${pipeline} ${day}: ${brokenText(warning)}`, { code: 'check', target, pipeline, day });
+    const fields = { ...about, pipeline, slice: day, request: fetch_id };
+    context.log.warn(`${target}: ${pipeline} ${day}: ${brokenText(warning)}`, fields);
     const [kind, field] = [driftKind(warning), driftField(warning)];
     const isTold = ledger.drift.some(
       (d) => d.kind === kind && d.field === field && d.fetch_id === fetch_id && d.pipeline === pipeline,

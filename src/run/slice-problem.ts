@@ -19,11 +19,15 @@ export async function sliceProblem(
   const file = lake.rowsFile(pipeline.name, entry);
   const rejects = lake.rejectsFile(pipeline.name, entry);
   try {
-    const measured = await measureSlice(engine, pipeline, file && `read_parquet(${quoteList([file])})`, rejects);
+    const rows = file && `read_parquet(${quoteList([file])})`;
+    const measured = await measureSlice(engine, pipeline, rows, rejects);
     const sums = differingSums(measured.sums, content.sums);
     if (sums.length > 0) return `the sums of ${sums.join(', ')} differ from the manifest`;
-    return measured.digest === content.digest ? null : `its rows are not those of digest ${content.digest}`;
+    if (measured.digest === content.digest) return null;
+    const spelledOut = await measureSlice(engine, pipeline, rows, rejects, 'words');
+    return spelledOut.digest === content.digest ? null : `its rows are not those of digest ${content.digest}`;
   } catch (thrown) {
-    return `${file ?? rejects}: ${asEtlError(thrown).message}`;
+    // The lines behind the first are DuckDB's view of our SQL.
+    return `${file ?? rejects}: ${asEtlError(thrown).message.split('\n')[0]}`;
   }
 }

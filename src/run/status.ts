@@ -76,10 +76,16 @@ const RUNS_SHOWN = 5;
 /** Oddities read from a target. */
 const DRIFT_READ = 10_000;
 
-export async function statusOf(context: RunContext): Promise<Status> {
+/** Of the pipelines alone, without asking a target. */
+export async function pipelineStatuses(context: RunContext): Promise<PipelineStatus[]> {
   const pipelines: PipelineStatus[] = [];
   for (const pipeline of context.pipelines.filter(isNamed))
     pipelines.push(await statusFor(pipeline)(context, pipeline));
+  return pipelines;
+}
+
+export async function statusOf(context: RunContext): Promise<Status> {
+  const pipelines = await pipelineStatuses(context);
   const targets: TargetStatus[] = [];
   for (const target of context.targets) {
     try {
@@ -197,7 +203,7 @@ function countsOf(days: PipelineStatus['days']): Record<DayState, number> {
   return counts;
 }
 
-function stateOf(entry: SliceEntry | undefined, hasFailed: boolean): DayState {
+export function stateOf(entry: SliceEntry | undefined, hasFailed: boolean): DayState {
   if (entry?.held) return 'held';
   if (hasFailed) return 'failed';
   if (!entry) return 'missing';

@@ -5,6 +5,7 @@
  * An item that leaves a day in one answer and comes to another day in a later one counts as vanished and as new. Approvals and
  * payments count on days that were known before: on a day that is loaded for the first time nothing is news.
  */
+import { assert } from '../core/errors.ts';
 import type { Pipeline } from '../core/pipeline.ts';
 import { storedColumns } from '../core/pipeline.ts';
 import { type Engine, quoteList, quoteName, quoteText } from '../engine/duckdb.ts';
@@ -15,6 +16,8 @@ import { toldSlices } from './order-versions.ts';
 /** Money is counted in millionths, the finest that a column holds. */
 export interface ItemChanges {
   readonly newItems: number;
+  /** Orders of which nothing was there before. */
+  readonly newOrders: number;
   readonly vanishedItems: number;
   readonly approvedItems: number;
   readonly approvedMicros: bigint;
@@ -32,6 +35,7 @@ export interface SliceChanges {
 
 /** Of a whole run. Amounts as decimal text. */
 export interface RunChanges {
+  readonly new_orders: number;
   readonly new_items: number;
   readonly vanished_items: number;
   readonly approved_items: number;
@@ -52,6 +56,7 @@ export class ChangeTally {
     const { items: sum } = this;
     this.items = {
       newItems: sum.newItems + items.newItems,
+      newOrders: sum.newOrders + items.newOrders,
       vanishedItems: sum.vanishedItems + items.vanishedItems,
       approvedItems: sum.approvedItems + items.approvedItems,
       approvedMicros: sum.approvedMicros + items.approvedMicros,
@@ -63,6 +68,7 @@ export class ChangeTally {
   summary(): RunChanges {
     const { items } = this;
     return {
+      new_orders: items.newOrders,
       new_items: items.newItems,
       vanished_items: items.vanishedItems,
       approved_items: items.approvedItems,
@@ -75,7 +81,15 @@ export class ChangeTally {
 }
 
 const NONE: ItemChanges = {
-  ...{ newItems: 0, vanishedItems: 0, approvedItems: 0, approvedMicros: 0n, paidItems: 0, paidMicros: 0n },
+  ...{
+    newItems: 0,
+    newOrders: 0,
+    vanishedItems: 0,
+    approvedItems: 0,
+    approvedMicros: 0n,
+    paidItems: 0,
+    paidMicros: 0n,
+  },
 };
 
 /** To be asked before the changes are committed, while the files of both sides are there. */
@@ -91,18 +105,19 @@ export async function whatChanges(
   const restatedDays = known.length;
   const about = { pipeline: pipeline.name, restatedDays };
   if (told.length === 0 || !hasMoney(pipeline)) return { ...about, items: null };
-  if (restatedDays === 0) {
-    const rows = changes.flatMap((change) => (change.kind === 'replace' ? change.content.rows : []));
-    return { ...about, items: { ...NONE, newItems: rows.reduce((sum, n) => sum + n, 0) } };
-  }
   const filesBefore = known.flatMap((entry) => context.lake.rowsFile(pipeline.name, entry) ?? []);
   const filesAfter = told.flatMap(({ file }) => file ?? []);
   const days = known.map(({ content }) => `DATE ${quoteText(content.day)}`);
   try {
+    if (restatedDays === 0) {
+      const rows = changes.flatMap((change) => (change.kind === 'replace' ? change.content.rows : []));
+      const newOrders = await ordersIn(engine, pipeline, filesAfter);
+      return { ...about, items: { ...NONE, newItems: rows.reduce((sum, n) => sum + n, 0), newOrders } };
+    }
     return { ...about, items: await compare(engine, pipeline, filesBefore, filesAfter, days) };
   } catch (error) {
     // A file that is damaged is mended by this very commit; numbers for people must not stop it.
-    context.log.debug(`${pipeline.name}: what changed could not be counted`, { error });
+    context.log.debug(`${pipeline.name}: what changed could not be counted`, { pipeline: pipeline.name, error });
     return { ...about, items: null };
   }
 }
@@ -114,6 +129,21 @@ function hasMoney(pipeline: Pipeline): boolean {
   return pipeline.key !== null && pipeline.versions === null && MONEY.every((name) => names.has(name));
 }
 
+/** Where nothing was known before, only one column is looked at. */
+async function ordersIn(engine: Engine, pipeline: Pipeline, files: readonly string[]): Promise<number> {
+  if (files.length === 0) return 0;
+  const order = quoteName(orderColumn(pipeline));
+  const { n } = await engine.row(`SELECT count(DISTINCT ${order}) AS n FROM read_parquet(${quoteList(files)})`);
+  return Number(n);
+}
+
+/** The key of an item begins with its order. */
+function orderColumn({ name, key }: Pipeline): string {
+  const [first] = key ?? [];
+  assert(first, `${name} has no key`);
+  return first;
+}
+
 async function compare(
   engine: Engine,
   pipeline: Pipeline,
@@ -122,6 +152,7 @@ async function compare(
   knownDays: readonly string[],
 ): Promise<ItemChanges> {
   const key = (pipeline.key ?? []).map(quoteName).join(', ');
+  const order = quoteName(orderColumn(pipeline));
   const rows = (files: readonly string[]) =>
     files.length === 0
       ? `SELECT ${(pipeline.key ?? []).map((name) => `NULL::VARCHAR AS ${quoteName(name)}`).join(', ')}, NULL::DATE AS _day,
@@ -135,12 +166,14 @@ async function compare(
   const paid = `n._paid AND NOT coalesce(o._paid, false) AND ${isKnown}`;
   const row = await engine.row(
     `SELECT count(*) FILTER (o._there IS NULL) AS fresh, count(*) FILTER (n._there IS NULL) AS gone,
+       (SELECT count(*) FROM (SELECT ${order} FROM (${rows(after)}) EXCEPT SELECT ${order} FROM (${rows(before)}))) AS orders,
        count(*) FILTER (${approved}) AS approved, ${micros(approved)} AS approved_micros,
        count(*) FILTER (${paid}) AS paid, ${micros(paid)} AS paid_micros
      FROM (${rows(before)}) AS o FULL JOIN (${rows(after)}) AS n USING (${key})`,
   );
   return {
     newItems: Number(row.fresh),
+    newOrders: Number(row.orders),
     vanishedItems: Number(row.gone),
     approvedItems: Number(row.approved),
     approvedMicros: BigInt(String(row.approved_micros)),

@@ -9,10 +9,11 @@ import { type Day, type DayRange, dayAt, daysOf } from '../core/days.ts';
 import { guardSlice } from '../core/guard.ts';
 import type { Pipeline } from '../core/pipeline.ts';
 import type { DriftRecord, FetchRecord } from '../core/records.ts';
+import { spanning } from '../core/tracer.ts';
 import type { Engine } from '../engine/duckdb.ts';
 import { receive, type SplitAnswer, splitAnswer } from '../extract/answer.ts';
 import type { Lake, SliceChange } from '../lake/lake.ts';
-import { type Normalised, type NormalisedSlice, normalise } from '../normalise/normalise.ts';
+import { type Normalised, type NormalisedSlice, type NormaliseInput, normalise } from '../normalise/normalise.ts';
 import { reportCall } from '../partner/reports.ts';
 import type { CheckedDays } from './checked.ts';
 import type { Partner, RunContext } from './context.ts';
@@ -102,7 +103,7 @@ export async function applyWindow(
     if (!options.isReplay && checked.vouches(range, sha256, pipeline.version, slices))
       return await unchangedResult(context, pipeline, days);
     const damaged = options.isReplay ? await damagedDays(engine, context.lake, pipeline, days) : NO_DAYS;
-    const normalised = await normalise(engine, {
+    const input: NormaliseInput = {
       pipeline,
       range,
       days,
@@ -121,9 +122,14 @@ export async function applyWindow(
         if (damaged.has(day)) return false;
         return entry?.content.digest === digest || entry?.held?.content.digest === digest;
       },
-    });
+    };
+    const normalised = await spanning(context.tracer, 'normalise', { pipeline: pipeline.name }, () =>
+      normalise(engine, input),
+    );
     await context.step('normalised', `${pipeline.name} ${range.from}`);
-    return await commitWindow(context, engine, pipeline, checked, taken, normalised);
+    return await spanning(context.tracer, 'load', { pipeline: pipeline.name, rows: normalised.rows }, () =>
+      commitWindow(context, engine, pipeline, checked, taken, normalised),
+    );
   } finally {
     await rm(taken.folder, { recursive: true, force: true });
   }
@@ -201,7 +207,8 @@ async function decide(
   const hold = { ...reason, rows_before: entry!.content.rows, held_at: isoTime(context.clock.now()) };
   context.log.warn(`${pipeline.name} ${content.day} is held: ${reason.detail}`, {
     pipeline: pipeline.name,
-    day: content.day,
+    slice: content.day,
+    request: content.fetch_id,
   });
   return { kind: 'hold', pipeline: pipeline.name, content, files, hold };
 }

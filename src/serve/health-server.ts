@@ -2,7 +2,7 @@
  * The server for the house: health, and whatever else this installation tells about itself. It has an address of its own, since the
  * receiver's is open to the world. What it answers is handed in as routes; here stand only its limits.
  */
-import fastify, { type FastifyInstance } from 'fastify';
+import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import type { ServeSettings } from '../config.ts';
 import { listenAt } from './listening.ts';
 
@@ -15,8 +15,10 @@ export interface HouseServer {
 }
 
 const REQUEST_MS = 10_000;
+/** A page that reads much, or waits for what was begun, is answered later than it is asked. */
+const ANSWER_MS = 60_000;
 const MOST_CONNECTIONS = 64;
-/** Nothing is sent to it yet that has a body worth the name. */
+/** Nothing is sent to it that has a body worth the name but the page's forms, which have a limit of their own. */
 const BODY_BYTES = 64 * 1024;
 
 /** Errors: `usage/port_taken`, `usage/cannot_listen`. */
@@ -28,8 +30,9 @@ export async function startHouseServer(
     logger: false,
     bodyLimit: BODY_BYTES,
     requestTimeout: REQUEST_MS,
-    connectionTimeout: REQUEST_MS,
+    connectionTimeout: ANSWER_MS,
     forceCloseConnections: true,
+    frameworkErrors: (_error, _request, reply) => void (reply as FastifyReply).code(400).send({ error: 'bad_request' }),
   });
   app.server.headersTimeout = REQUEST_MS;
   app.server.maxConnections = MOST_CONNECTIONS;

@@ -21,9 +21,13 @@ import { type DeskOptions, FrontDesk, HEALTH_PATH } from './front-desk.ts';
 import { type Listener, makeListener, serveCertificate } from './listener.ts';
 import { listenAt } from './listening.ts';
 import { readBody } from './message-body.ts';
+import { CHALLENGE_HEADER, PROOF_HEADER, proofOf } from './receiver-proof.ts';
 import { SourceCheck } from './source-address.ts';
 
-export type ReceiverOptions = DeskOptions;
+export interface ReceiverOptions extends DeskOptions {
+  /** Under which challenges are answered; absent: none is. */
+  readonly proofKey?: string;
+}
 
 export interface Receiver {
   /** Where it listens, with the path of the webhook. */
@@ -58,6 +62,7 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
       return listener as Server;
     },
   });
+  if (options.proofKey !== undefined) answerChallenges(app, options.proofKey);
   addRoutes(app, desk, settings);
   const { host, port } = settings;
   const scheme = files === null ? 'http' : 'https';
@@ -78,6 +83,15 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
 
 function certificateFiles({ tls: { certFile, keyFile } }: PushSettings): CertificateFiles | null {
   return certFile === null || keyFile === null ? null : { certFile, keyFile };
+}
+
+/** First of all: whatever else is answered, that it is we who answer can be proved. */
+function answerChallenges(app: FastifyInstance, key: string): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    const proof = proofOf(key, request.headers[CHALLENGE_HEADER]);
+    if (proof !== null) reply.header(PROOF_HEADER, proof);
+    done();
+  });
 }
 
 function addRoutes(app: FastifyInstance, desk: FrontDesk, settings: PushSettings): void {

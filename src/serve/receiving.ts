@@ -3,16 +3,24 @@ import path from 'node:path';
 import type { PushSettings } from '../config.ts';
 import { InboxWriter, sealOrphans } from '../extract/inbox.ts';
 import type { RunContext } from '../run/context.ts';
+import type { ReceiverCounts } from './counts.ts';
 import { fetchSignatureKeys } from './fetch-keys.ts';
 import type { OpenParts } from './open-parts.ts';
 import { startReceiver } from './receiver.ts';
+import { announceReceiver, newProofKey, withdrawReceiver } from './receiver-proof.ts';
 import { RefusedMessages } from './refused-messages.ts';
 import { SignatureKeys } from './signature-keys.ts';
 
 const MiB = 1024 * 1024;
 
-/** Takes messages until the parts are closed; returns where. The receiver's lock is the caller's. Errors: those of `startReceiver`. */
-export async function startReceiving(context: RunContext, push: PushSettings, parts: OpenParts): Promise<string> {
+export interface Receiving {
+  /** Where messages are taken. */
+  readonly url: string;
+  readonly counts: ReceiverCounts;
+}
+
+/** Takes messages until the parts are closed. The receiver's lock is the caller's. Errors: those of `startReceiver`. */
+export async function startReceiving(context: RunContext, push: PushSettings, parts: OpenParts): Promise<Receiving> {
   const { paths, clock, log } = context;
   await sealOrphans(paths.inbox, log);
   const inbox = await InboxWriter.open({
@@ -38,7 +46,10 @@ export async function startReceiving(context: RunContext, push: PushSettings, pa
     fetchKeys: (giveUp) => fetchSignatureKeys(context, giveUp),
   });
   parts.add('the signature keys', () => keys.close());
-  const receiver = await startReceiver({ settings: push, inbox, keys, refused, clock, log });
+  const proofKey = newProofKey();
+  const receiver = await startReceiver({ settings: push, inbox, keys, refused, clock, log, proofKey });
   parts.add('the receiver', () => receiver.close());
-  return receiver.url;
+  await announceReceiver(paths, { url: receiver.url, key: proofKey });
+  parts.add('what is told of the receiver', () => withdrawReceiver(paths));
+  return { url: receiver.url, counts: receiver.counts };
 }

@@ -80,7 +80,7 @@ export class RefusedMessages {
     const messages = new RefusedMessages(options);
     await mkdir(options.folder, { recursive: true });
     for (const name of (await readdir(options.folder)).sort()) {
-      const reason = FILE_NAME.exec(name)?.[1];
+      const reason = refusedReason(name);
       const rule = Object.entries(REFUSALS).find(([code]) => code === reason)?.[1];
       if (rule === undefined || rule.keeping === 'never') continue;
       const { size } = await stat(path.join(options.folder, name));
@@ -148,6 +148,11 @@ export class RefusedMessages {
       await rm(path.join(this.options.folder, oldest.name), { force: true });
     }
   }
+}
+
+/** Why the message in the file of that name was refused; null for what is none of ours. */
+export function refusedReason(fileName: string): string | null {
+  return FILE_NAME.exec(fileName)?.[1] ?? null;
 }
 
 function shelve(shelf: Shelf, name: string, size: number): void {

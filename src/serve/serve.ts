@@ -1,13 +1,17 @@
 /** What `serve` keeps running, from its locks to its end: the receiver of push messages, the scheduler, and the server for the house. */
 import path from 'node:path';
+import type { AlertSettings } from '../config/alerts.ts';
 import type { PushSettings, ServeSettings } from '../config.ts';
 import { EtlError } from '../core/errors.ts';
 import { type Lock, tryLock, whoHolds } from '../disk/lock.ts';
 import type { RunContext } from '../run/context.ts';
 import { receiverLock } from '../run/inbox.ts';
-import { healthRoutes } from './health.ts';
+import { watchForAlerts } from './alert-watch.ts';
+import { type HealthSources, healthOf, healthRoutes } from './health.ts';
 import { startHouseServer } from './health-server.ts';
+import { metricsRoutes, openMetrics } from './metrics/metrics.ts';
 import { OpenParts } from './open-parts.ts';
+import { openPage, type Page, type PageOptions } from './page/page.ts';
 import { startReceiving } from './receiving.ts';
 import type { Schedules } from './schedule-due.ts';
 import { Scheduler, type StartRun } from './scheduler.ts';
@@ -19,6 +23,10 @@ export interface ServeOptions {
   /** When pipelines are due, in the order in which a run takes them. */
   readonly schedules: Schedules;
   readonly startRun: StartRun;
+  readonly page: PageOptions;
+  readonly alerts: AlertSettings;
+  /** Of the program. */
+  readonly version: string;
   /** What the locks' holder is called. */
   readonly command: string;
   /** Told when messages are taken and runs are started. */
@@ -47,9 +55,11 @@ export async function serve(options: ServeOptions): Promise<void> {
   const parts = new OpenParts(log);
   const over = new AbortController();
   let scheduler: Scheduler | null = null;
+  let page: Page | null = null;
   const atEnd = () => {
     const hung = () => {
       scheduler?.kill();
+      page?.kill();
       onHung(parts.names);
     };
     clock.sleep(END_MS, over.signal).then(hung, () => undefined); // rejected: it ended in time
@@ -57,22 +67,33 @@ export async function serve(options: ServeOptions): Promise<void> {
   try {
     const locks = await takeLocks(options, parts);
     if (settings.schedule) scheduler = await openScheduler(options);
-    const url = push.enabled ? await startReceiving(context, push, parts) : null;
+    const receiving = push.enabled ? await startReceiving(context, push, parts) : null;
     const view = scheduler && (() => scheduler!.view);
     const isServing = () => !signal.aborted && locks.areHeld;
-    const health = healthRoutes({
+    const sources: HealthSources = {
       now: () => clock.now(),
       isLocked: isServing,
       isReceiving: push.enabled ? isServing : null,
       schedule: view,
+    };
+    page = openPage(options.page, context, settings.host, () => healthOf(sources));
+    parts.add('what was begun on the status page', () => page!.close());
+    const metrics = await openMetrics({
+      context,
+      version: options.version,
+      today: options.page.today,
+      schedules: settings.schedule ? options.schedules : null,
+      receiver: receiving?.counts ?? null,
     });
-    const house = await startHouseServer(settings, [health]);
+    const house = await startHouseServer(settings, [healthRoutes(sources), metricsRoutes(metrics), page.routes]);
     parts.add('the health server', () => house.close());
     if (signal.aborted) atEnd();
     else signal.addEventListener('abort', atEnd, { once: true });
     const working = scheduler?.work(signal);
     parts.add('the scheduled run', async () => working);
-    onReady({ url, health: `${house.url}/healthz` });
+    const watching = watchForAlerts(context, options.alerts, settings.runLimitMinutes);
+    parts.add('telling alerts', async () => watching);
+    onReady({ url: receiving?.url ?? null, health: `${house.url}/healthz` });
     await untilAborted(signal);
   } finally {
     await parts.close();

@@ -9,8 +9,8 @@ import { type Kysely, sql } from 'kysely';
 import type { Day } from '../core/days.ts';
 import type { DriftRecord, FetchRecord, PrunedFetch, RunRecord } from '../core/records.ts';
 import type { BookkeepingTables, DriftTable, ReceiptTable, RunTable } from './bookkeeping-tables.ts';
-import type { AppliedMigration, Migration } from './migrations.ts';
-import type { HoldRecord, LoadSlice, Publication, Receipts } from './target.ts';
+import { type AppliedMigration, type Migration, pendingMigrations, readMigrations } from './migrations.ts';
+import type { HoldRecord, LoadSlice, Publication, Receipts, TargetName } from './target.ts';
 
 export type Bookkeeping = Kysely<BookkeepingTables>;
 
@@ -107,6 +107,11 @@ export async function hasTable(db: Bookkeeping, name: string): Promise<boolean> 
 export async function appliedMigrations(db: Bookkeeping): Promise<AppliedMigration[]> {
   if (!(await hasBookkeeping(db))) return [];
   return db.selectFrom('etl.migration').select(['number', 'name', 'sha256']).orderBy('number').execute();
+}
+
+/** Names of the migrations that are still to be applied. Errors: as of `pendingMigrations`. */
+export async function lackingMigrations(db: Bookkeeping, engine: TargetName): Promise<string[]> {
+  return pendingMigrations(await readMigrations(engine), await appliedMigrations(db)).map(({ name }) => name);
 }
 
 export async function recordMigration(db: Bookkeeping, { number, name, sha256 }: Migration, at: string): Promise<void> {

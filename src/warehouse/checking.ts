@@ -4,6 +4,7 @@
  */
 import type { Day } from '../core/days.ts';
 import type { Pipeline } from '../core/pipeline.ts';
+import { noTracer, spanning } from '../core/tracer.ts';
 import { quoteText } from '../engine/duckdb.ts';
 import { BlockedByChecks, type BrokenCheck, type Check, sqlOn } from './checks.ts';
 import { onDays } from './slice-sql.ts';
@@ -67,6 +68,15 @@ function statementOf(engine: CheckEngine, check: Check, days: readonly Day[] | n
  * are written. Returns what it is published in spite of. Errors: `BlockedByChecks`, which names every slice that must be left out.
  */
 export async function checkLoaded(
+  engine: CheckEngine,
+  publication: Publication,
+  loaded: readonly LoadSlice[],
+): Promise<CheckWarning[]> {
+  const { tracer = noTracer, checks = [] } = publication;
+  return spanning(tracer, 'checks', { checks: checks.length }, () => standingChecks(engine, publication, loaded));
+}
+
+async function standingChecks(
   engine: CheckEngine,
   { checks = [], released = new Set() }: Publication,
   loaded: readonly LoadSlice[],

@@ -5,7 +5,9 @@
 import type { Day } from '../core/days.ts';
 import type { Pipeline } from '../core/pipeline.ts';
 import type { ControlSums, DriftRecord, FetchRecord, PrunedFetch, RunRecord, SliceContent } from '../core/records.ts';
+import type { Tracer } from '../core/tracer.ts';
 import type { BrokenCheck, Check } from './checks.ts';
+import type { Erasure } from './erasing.ts';
 
 export type TargetName = 'duckdb' | 'postgres';
 
@@ -53,6 +55,8 @@ export interface Publication {
   readonly released?: ReadonlySet<string>;
   /** Record runs, fetches and holds also when no slice is to be loaded, because the holds are other ones now. */
   readonly tellHolds?: boolean;
+  /** Told of loading and of checks. */
+  readonly tracer?: Tracer;
 }
 
 /** What a slice was published in spite of: a check that only warns, or one that blocks and whose slice was released. */
@@ -103,8 +107,17 @@ export interface Target {
   /** What is loaded; nothing where the warehouse does not exist yet. Writes nothing. */
   receipts(): Promise<Receipts>;
 
-  /** Whether an existing warehouse says other settings (`etl.setting`) than it was opened with, so that publishing is due without a slice. */
-  settingsDiffer(): Promise<boolean>;
+  /**
+   * Whether publishing is due without a slice: an existing warehouse lacks migrations, or says other settings (`etl.setting`) than it
+   * was opened with. Errors: as of `lacking`.
+   */
+  isOutdated(): Promise<boolean>;
+
+  /**
+   * Names of the migrations that an existing warehouse lacks, because an older program wrote it last. Writes nothing.
+   * Errors: `failed/migration_changed`, `failed/newer_schema`.
+   */
+  lacking(): Promise<readonly string[]>;
 
   /** Newest run recorded in the target, or null; later ones are due for recording. Writes nothing. */
   lastRunId(): Promise<string | null>;
@@ -127,6 +140,13 @@ export interface Target {
 
   /** What breaks these checks on any day; nothing where the warehouse does not exist yet. Errors: `usage/check`, `failed/check_timeout`. */
   broken(checks: readonly Check[]): Promise<readonly BrokenCheck[]>;
+
+  /**
+   * Respells values wherever they stand, in one transaction, and returns how many there were. Afterwards no copy of the old ones
+   * is left that the engine lets us reach: the DuckDB file is written anew, in Postgres dead rows are vacuumed and statistics
+   * taken again. 0 where the warehouse does not exist yet. Errors: `retry/…`, `failed/…`, `locked/publish`; nothing was changed then.
+   */
+  erase(erasure: Erasure): Promise<number>;
 
   /** Checks rights and version without changing anything; throws an EtlError with the mend. Returns the engine's version. */
   check(): Promise<string>;

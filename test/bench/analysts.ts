@@ -103,6 +103,7 @@ async function postgres(dir: string, made: Made): Promise<Result[]> {
     openPostgresTarget({ url, workDir: path.join(dir, 'work'), clock: systemClock, pipelines });
   try {
     await admin.query('CREATE DATABASE night');
+    await admin.query("SET work_mem = '64MB'"); // as the README advises, and partner-etl sql does
     const night = new URL(server.url);
     night.pathname = '/night';
     const nights = await nightsOf('postgres', made, open(night.href), open(server.url));

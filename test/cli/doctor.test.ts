@@ -1,18 +1,15 @@
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { judgeToken } from '../../src/cli/doctor.ts';
 import { checkNode, judgeDisk, NODE_FLOOR } from '../../src/cli/doctor-checks.ts';
 import { checkHomeParts, checkHomeRights } from '../../src/cli/doctor-home.ts';
-import { judgeReached, type Reached, reach } from '../../src/cli/doctor-reach.ts';
 import { judgeSkew } from '../../src/cli/doctor-service.ts';
 import type { TokenState } from '../../src/partner/token.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { place } from '../config/place.ts';
-import { HandClock, type Ran, REPOSITORY, run } from './surroundings.ts';
+import { type Ran, REPOSITORY, run } from './surroundings.ts';
 
 interface Report {
   readonly healthy: boolean;
@@ -105,34 +102,6 @@ test.each([
   [-301_000, 'broken', '301 s behind the service’s: days are taken for others, and tokens for fresh when they are not'],
 ])('a clock that is %i ms ahead is %s', (skewMs, state, detail) => {
   expect(judgeSkew(skewMs)).toMatchObject({ state, detail });
-});
-
-test.each<[string, Reached, string, RegExp]>([
-  ['https://me.example/push', { status: 405 }, 'ok', /leads to a receiver/],
-  ['https://me.example/push', { status: 403 }, 'ok', /leads to a receiver/],
-  ['https://me.example/push', { status: 404 }, 'broken', /answers 404/],
-  ['https://me.example/push', { status: 502 }, 'broken', /finds no receiver/],
-  ['https://me.example/push', { status: 200 }, 'warning', /never says/],
-  ['https://me.example/push', { failed: 'ECONNREFUSED' }, 'warning', /cannot be reached from here \(ECONNREFUSED\)/],
-  ['http://me.example/push', { status: 405 }, 'broken', /no https address/],
-  ['no \u001b[31maddress', { status: 405 }, 'broken', /^no (?!.*\u001b)/],
-])('a subscription to %j that gives %j is %s', (url, reached, state, detail) => {
-  expect(judgeReached(url, reached, '/push')).toMatchObject({ state, detail: expect.stringMatching(detail) });
-});
-
-test('an address is asked as it is, without a redirect and without waiting for the body', async () => {
-  const server = createServer(({ method, url }, answer) => {
-    if (url === '/push') answer.writeHead(405).end();
-    else answer.writeHead(302, { location: '/push' }).write(`${method}, and no end`);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  const clock = new HandClock();
-  expect(await reach(`http://127.0.0.1:${port}/push`, clock)).toEqual({ status: 405 });
-  expect(await reach(`http://127.0.0.1:${port}/`, clock)).toEqual({ status: 302 });
-  server.closeAllConnections();
-  await new Promise((resolve) => server.close(resolve));
-  expect(await reach(`http://127.0.0.1:${port}/push`, clock)).toEqual({ failed: 'ECONNREFUSED' });
 });
 
 describe('the home directory', () => {

@@ -3,13 +3,14 @@ import { newsOf } from '../../src/cli/outcome.ts';
 import type { RunChanges } from '../../src/run/what-changed.ts';
 
 const NOTHING: RunChanges = {
-  ...{ new_items: 0, vanished_items: 0, approved_items: 0, approved_commission: '0.00' },
+  ...{ new_orders: 0, new_items: 0, vanished_items: 0, approved_items: 0, approved_commission: '0.00' },
   ...{ paid_items: 0, paid_commission: '0.00', restated_days: {} },
 };
 
 test.each<[string, Partial<RunChanges>, string[]]>([
   ['nothing', {}, []],
-  ['new items', { new_items: 1234 }, ['1,234 new order items']],
+  ['new orders', { new_orders: 1100, new_items: 1234 }, ['1,100 new orders of 1,234 items']],
+  ['new items of known orders', { new_items: 1234 }, ['1,234 new order items']],
   [
     'approvals',
     { approved_items: 1, approved_commission: '1234567.125' },

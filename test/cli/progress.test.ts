@@ -41,12 +41,30 @@ describe('on a terminal', () => {
 
   test('where calls have a budget of the night, what is left of it is told', () => {
     const { out, clock, progress } = show({ isTTY: true, columns: 120 });
-    progress.begin('products', 40, 'call', 5000);
+    progress.begin('products', 40, 'call', { kind: 'night', calls: 5000 });
     clock.ms += 3000;
     progress.window('products', { ...WINDOW, rows: 1 });
     expect(visible(out.text)).toEqual([
       'products: 1/40 calls, 1 row, 0 rows/s, 4,999 calls left in the budget, about 117 s left',
     ]);
+  });
+
+  test.each([
+    [
+      'where the budget is one of a short time, what there is room for now is told',
+      1,
+      1,
+      '1 of 2 calls a second left, ',
+    ],
+    ['an hour is called so', 3600, 0, '0 of 2 calls an hour left, '],
+    ['any other span is told in seconds', 90, 2, '2 of 2 calls in 90 s left, '],
+    ['what nobody knows is not told', 60, null, ''],
+  ])('%s', (_, perSeconds, left, text) => {
+    const { out, clock, progress } = show({ isTTY: true, columns: 120 });
+    progress.begin('orders', 4, 'window', { kind: 'rate', calls: 2, perSeconds, left: () => left });
+    clock.ms += 3000;
+    progress.window('orders', WINDOW);
+    expect(visible(out.text)).toEqual([`orders: 1/4 windows, 1,500 rows, 500 rows/s, ${text}about 9 s left`]);
   });
 
   test('a finished pipeline leaves a line behind, above those that go on', () => {

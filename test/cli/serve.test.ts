@@ -85,6 +85,23 @@ describe('serve', () => {
     await expect(fetch(url)).rejects.toThrow();
   });
 
+  test('is found by doctor --online while it is at work, and missed after that', async () => {
+    const env = await withService(await home());
+    const serving = typed(['serve', '--json'], env);
+    await printed(serving.stdout, /\}\n$/, serving);
+    const answers = async () => {
+      const { stdout, ended } = typed(['doctor', '--online', '--json'], env);
+      await ended;
+      const { checks } = JSON.parse(stdout.text) as { checks: { check: string; state: string; detail: string }[] };
+      const found = checks.find(({ check }) => check === 'receiver answers');
+      return `${found?.state}: ${found?.detail.replace(/\d{4,5}/, 'PORT')}`;
+    };
+    expect(await answers()).toBe('ok: http://127.0.0.1:PORT/push is our receiver, which refuses an unsigned message');
+    serving.interrupt.press('SIGTERM');
+    expect(await serving.ended).toBe(EXIT.done);
+    expect(await answers()).toBe('warning: no receiver is at work here');
+  });
+
   test('without --json says it on stderr; without credentials it runs, and messages are to be sent again', async () => {
     const serving = typed(['serve'], await home());
     const text = await printed(serving.stderr, /listening/, serving);
@@ -120,6 +137,11 @@ describe('serve', () => {
     expect(ready.url).toBeNull();
     const answer = await fetch(ready.health);
     expect([answer.status, await answer.json()]).toMatchObject([200, { ready: true, receiving: null }]);
+    const page = await fetch(new URL('/', ready.health));
+    expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('partner-etl')]);
+    const metrics = await (await fetch(new URL('/metrics', ready.health))).text();
+    expect(metrics).toContain('partner_etl_build_info{version="1.2.3"} 1');
+    expect(metrics).toMatch(/^partner_etl_next_due_timestamp_seconds\{pipeline="orders"\} \d+$/m);
     const second = typed(['serve'], env);
     expect(await second.ended).toBe(EXIT.locked);
     expect(second.stderr.text).toMatch(/another scheduler is at work: "serve"/);

@@ -166,6 +166,29 @@ describe('secret files', () => {
   });
 });
 
+describe('the token of the status page', () => {
+  const TOKEN = 'sixteen-letters!';
+
+  test('comes from its variable, or from the file that another one names, and is a secret', async () => {
+    expect((await load()).pageToken).toBeNull();
+    const env = { PARTNER_ETL_PAGE_TOKEN: TOKEN };
+    const config = await load(undefined, env);
+    expect([config.pageToken, secretsOf(config, env)]).toEqual([TOKEN, [TOKEN]]);
+    const root = await place();
+    await writeFile(path.join(root, 'token'), `${TOKEN}\n`, { mode: 0o600 });
+    const named = { PARTNER_ETL_PAGE_TOKEN_FILE: 'token' };
+    const other = await loadConfig({ env: named, cwd: root, packageRoot: root });
+    expect([other.pageToken, other.warnings, secretsOf(other, named)]).toEqual([TOKEN, [], [TOKEN]]);
+  });
+
+  test('that could be guessed is refused without being shown', async () => {
+    const error = await refusal(undefined, { PARTNER_ETL_PAGE_TOKEN: 'sh0rt' });
+    expect(error).toMatchObject({ code: 'bad_setting', message: expect.stringContaining('at least 16 characters') });
+    expect(error.message).toContain('PARTNER_ETL_PAGE_TOKEN');
+    expect(error.message).not.toContain('sh0rt');
+  });
+});
+
 describe('the rest of the environment', () => {
   test('the home directory is ./data of the current folder, or the one that is named', async () => {
     const root = await place();

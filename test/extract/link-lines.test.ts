@@ -129,7 +129,11 @@ describe('an answer on its way in', () => {
     }
     const incoming = { fetchId: 'f1', status, contentType: null, contentEncoding, body: chunks() };
     try {
-      const { sha256, vaultPath, bytesDecoded, items } = await receiveLink(incoming, ASKED, { pack });
+      const { sha256, vaultPath, bytesDecoded, items } = await receiveLink(incoming, ASKED, {
+        pipeline: 'push-links',
+        vault: place.vault,
+        pack,
+      });
       const fetch = fetchOf(1, { pipeline: 'push-links', run_id: 'r1', sha256, vault_path: vaultPath, status });
       await pack.record(fetch);
       await pack.close();

@@ -156,7 +156,7 @@ describe('damage is told by the file’s name', () => {
   const damages: [string, (text: string) => string][] = [
     ['cut off', (text) => text.slice(0, 100)],
     ['empty', () => ''],
-    ['another layout', (text) => text.replace('"layout": 1', '"layout": 2')],
+    ['no layout', (text) => text.replace('"layout": 1', '"layout": 0')],
     ['a day without content', (text) => text.replace('"content"', '"contents"')],
     ['a file name that leads out of the lake', (text) => text.replace(/"file": "[^"]+"/, '"file": "../../x.parquet"')],
     ['a count that is none', (text) => text.replace(/"rows": \d+/, '"rows": "many"')],
@@ -175,6 +175,14 @@ describe('damage is told by the file’s name', () => {
     await expect(scene.reopened().slices('orders')).rejects.toMatchObject(refusal);
     await expect(scene.reopened().commit(await changes(scene))).rejects.toMatchObject(refusal);
     expect((await scene.reopened().slices('promotions')).size).toBe(0);
+  });
+
+  it('a manifest of a later layout is a newer program’s, and is not to be deleted', async () => {
+    await fill(scene);
+    await scene.write(manifest, (await scene.tree())[manifest]!.replace('"layout": 1', '"layout": 2'));
+    const refusal = { kind: 'failed', code: 'newer_lake', hint: expect.stringContaining('update this partner-etl') };
+    await expect(scene.reopened().slices('orders')).rejects.toMatchObject(refusal);
+    await expect(scene.reopened().commit(await changes(scene))).rejects.toMatchObject(refusal);
   });
 
   it('recovering leaves the month of a damaged manifest as it is', async () => {

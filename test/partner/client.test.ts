@@ -63,6 +63,7 @@ describe('a call', () => {
       fetch_id: expect.stringMatching(/^f[0-9a-z]{18}$/),
       run_id: 'r0000000000000000',
       pipeline: 'orders',
+      endpoint: 'things',
       window_from: '2026-02-01',
       window_to: '2026-02-07',
       method: 'GET',

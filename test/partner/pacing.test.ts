@@ -128,6 +128,40 @@ describe('a budget', () => {
   });
 });
 
+describe('what is told of a budget', () => {
+  test('is how many calls waited for their turn, and for how long all of them together, by endpoint', async () => {
+    const by = pacing();
+    expect(by.waits()).toEqual({});
+    const windowMs = 1000 + SHORT_MARGIN_MS;
+    await sendTimes(7, { calls: 3, perSeconds: 1, concurrency: 9 }, by);
+    await by.turn('others', wide);
+    expect(by.waits()).toEqual({ things: { calls: 4, ms: 3 * windowMs + 2 * windowMs } });
+  });
+
+  test('is for how many calls there is room now: none while the endpoint is held back', async () => {
+    const by = pacing();
+    const budget = { calls: 3, perSeconds: 1, concurrency: 9 };
+    expect(by.left('things', budget)).toBe(3);
+    await sendTimes(2, budget, by);
+    expect(by.left('things', budget)).toBe(1);
+    await scene.clock.advance(1000 + SHORT_MARGIN_MS);
+    expect(by.left('things', budget)).toBe(3);
+    await by.hold('things', scene.clock.now() + 500);
+    expect(by.left('things', budget)).toBe(0);
+  });
+
+  test('of one that all processes share is known when it was looked at, with the calls of others', async () => {
+    const budget = { calls: 8, perSeconds: 3600, concurrency: 1 };
+    const by = pacing();
+    await sendTimes(2, budget);
+    expect(by.left('things', budget)).toBeNull();
+    await sendTimes(1, budget, by);
+    expect(by.left('things', budget)).toBe(5);
+    scene.clock.set(START_MS + 3_600_000 + LONG_MARGIN_MS);
+    expect(by.left('things', budget)).toBe(8);
+  });
+});
+
 describe('concurrency', () => {
   test('is filled, and a turn that is done makes room for the next', async () => {
     const by = pacing();

@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 const NOTHING: RunChanges = {
-  ...{ new_items: 0, vanished_items: 0, approved_items: 0, approved_commission: '0.00' },
+  ...{ new_orders: 0, new_items: 0, vanished_items: 0, approved_items: 0, approved_commission: '0.00' },
   ...{ paid_items: 0, paid_commission: '0.00', restated_days: {} },
 };
 
@@ -24,10 +24,12 @@ const night = async (...names: string[]) => {
   return (await world.night({ names: ['orders', ...names] })).changes;
 };
 
-it('days that are loaded for the first time bring new items, and nothing else is news', async () => {
-  const items = [...world.sandbox.truth('orders', from, to)].length;
-  expect(items).toBeGreaterThan(100);
-  expect(await night()).toEqual({ ...NOTHING, new_items: items });
+it('days that are loaded for the first time bring new orders and items, and nothing else is news', async () => {
+  const items = [...world.sandbox.truth('orders', from, to)] as { orderId: string }[];
+  const orders = new Set(items.map(({ orderId }) => orderId)).size;
+  expect(items.length).toBeGreaterThan(100);
+  expect(items.length).toBeGreaterThan(orders);
+  expect(await night()).toEqual({ ...NOTHING, new_orders: orders, new_items: items.length });
 });
 
 it('the same again brings nothing', async () => {
@@ -69,6 +71,18 @@ it('restated days are told by report, and first days of a report are none', asyn
   expect(await night('promotions')).toEqual(NOTHING);
   world.sandbox.change({ kind: 'restate-item', ...world.itemOn(to), values: { commission: '77.77' } });
   expect(await night('promotions')).toEqual({ ...NOTHING, restated_days: { orders: 1, promotions: 1 } });
+});
+
+it('on a day that was known, items that were not there are new, and an order when it is seen first', async () => {
+  // The day before was not loaded: what comes from there was never seen.
+  const day = addDays(from, -1);
+  const items = [...world.sandbox.truth('orders', day, day)] as { orderId: string; orderItemId: string }[];
+  const [one, other] = items.filter(({ orderId }, i) => items.some((item, j) => j !== i && item.orderId === orderId));
+  expect(one?.orderId).toBe(other?.orderId);
+  world.sandbox.change({ kind: 'move-item', orderId: one!.orderId, orderItemId: one!.orderItemId, toDay: to });
+  expect(await night()).toEqual({ ...NOTHING, new_orders: 1, new_items: 1, restated_days: { orders: 1 } });
+  world.sandbox.change({ kind: 'move-item', orderId: other!.orderId, orderItemId: other!.orderItemId, toDay: to });
+  expect(await night()).toEqual({ ...NOTHING, new_items: 1, restated_days: { orders: 1 } });
 });
 
 it('a warehouse that is made afresh brings no news', async () => {

@@ -63,6 +63,7 @@ export interface SceneOptions {
   readonly inbox?: ReceiverOptions['inbox'];
   /** What the service answers when it is asked for its keys. */
   readonly fetchKeys?: (signal: AbortSignal) => Promise<readonly SignatureKey[]>;
+  readonly proofKey?: string;
 }
 
 export interface Scene {
@@ -76,7 +77,7 @@ export interface Scene {
   stored(): Promise<StoredDelivery[]>;
 }
 
-export async function openReceiver({ settings, inbox, fetchKeys }: SceneOptions = {}): Promise<Scene> {
+export async function openReceiver({ settings, inbox, fetchKeys, proofKey }: SceneOptions = {}): Promise<Scene> {
   const folder = await temporaryFolder();
   const clock = new FakeClock();
   const lines: LogLine[] = [];
@@ -102,7 +103,11 @@ export async function openReceiver({ settings, inbox, fetchKeys }: SceneOptions 
     refreshSeconds: push.keyRefreshSeconds,
     fetchKeys: fetchKeys ?? (async () => [KEY.listed]),
   });
-  const receiver = await startReceiver({ settings: push, inbox: inbox ?? writer, keys, refused, clock, log });
+  const proving = proofKey === undefined ? {} : { proofKey };
+  const receiver = await startReceiver({
+    ...{ settings: push, inbox: inbox ?? writer, keys, refused, clock, log },
+    ...proving,
+  });
   const closing = once(async () => {
     await receiver.close();
     await keys.close();

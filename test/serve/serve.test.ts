@@ -3,6 +3,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
 import { homePaths } from '../../src/core/home.ts';
+import type { StartedProgram } from '../../src/serve/program-process.ts';
 import { scheduleOf } from '../../src/serve/schedule.ts';
 import { writeSchedule } from '../../src/serve/schedule-file.ts';
 import type { RunEnd, StartRun } from '../../src/serve/scheduler.ts';
@@ -24,10 +25,17 @@ interface Served {
   readonly hung: readonly (readonly string[])[];
 }
 
+/** What the status page begins: nothing. */
+const nothing: StartedProgram = {
+  ended: Promise.resolve({ kind: 'lost', how: 'it was never begun' }),
+  stop: () => undefined,
+  kill: () => undefined,
+};
+
 /** Everything in this process, with `orders` due at once. */
 async function serving(startRun: StartRun, signal: AbortSignal): Promise<Served> {
   const hung: (readonly string[])[] = [];
-  const { push, serve: settings } = await loadConfig({ env: world.env, cwd: world.home, packageRoot });
+  const { push, serve: settings, alerts } = await loadConfig({ env: world.env, cwd: world.home, packageRoot });
   const served = await new Promise<Served>((resolve, reject) => {
     const ended = world.within(
       (context) =>
@@ -37,6 +45,9 @@ async function serving(startRun: StartRun, signal: AbortSignal): Promise<Served>
           settings,
           schedules: new Map([['orders', scheduleOf('30 5 * * *', 'Europe/Amsterdam')]]),
           startRun,
+          page: { token: null, today: () => world.today(), tokens: new Map(), start: () => nothing, secrets: [] },
+          alerts,
+          version: '1.2.3',
           command: 'serve',
           onReady: (addresses) => resolve({ ended, addresses, hung }),
           onHung: (names) => hung.push(names),

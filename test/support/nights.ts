@@ -12,6 +12,7 @@ import { loadConfig } from '../../src/config.ts';
 import { addDays, type Day, type DayRange } from '../../src/core/days.ts';
 import type { Log } from '../../src/core/log.ts';
 import { type Pipeline, reportOf } from '../../src/core/pipeline.ts';
+import type { Tracer } from '../../src/core/tracer.ts';
 import type { RunContext, Step } from '../../src/run/context.ts';
 import { runNight } from '../../src/run/night.ts';
 import type { RunOutcome } from '../../src/run/session.ts';
@@ -33,6 +34,7 @@ export interface NightOptions {
   readonly names?: readonly string[];
   readonly step?: (name: Step, about: string) => void | Promise<void>;
   readonly signal?: AbortSignal;
+  readonly tracer?: Tracer;
 }
 
 export interface LogLine {
@@ -114,6 +116,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
       progress: { begin: () => {}, window: () => {}, end: () => {}, note: () => {} },
       signal: night.signal ?? new AbortController().signal,
       ...(night.step ? { step: night.step } : {}),
+      ...(night.tracer ? { tracer: night.tracer } : {}),
     });
     try {
       return await work(app.context);

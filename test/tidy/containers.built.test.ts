@@ -53,7 +53,7 @@ beforeAll(() => {
   app = path.join(base, 'app');
   data = path.join(base, 'data');
   mkdirSync(app);
-  for (const name of ['bin', 'config', 'sql', 'package.json'])
+  for (const name of ['bin', 'config', 'sql', 'src/serve/page/assets', 'package.json'])
     cpSync(path.join(REPOSITORY, name), path.join(app, name), { recursive: true });
   cpSync(inject('build'), path.join(app, 'dist'), { recursive: true });
   symlinkSync(path.join(REPOSITORY, 'node_modules'), path.join(app, 'node_modules'));

@@ -90,7 +90,7 @@ describe('docker-compose.yml', () => {
 
   test('every variable that it gives the program is one that the program reads', () => {
     const { environment } = compose.services['partner-etl']!;
-    const known = textOf('src/config/environment.ts');
+    const known = textOf('src/config/environment.ts') + textOf('src/cli/tracing.ts');
     // PGPASSFILE is read by the client of Postgres.
     const unknown = Object.keys(environment).filter((name) => !known.includes(`'${name}'`) && name !== 'PGPASSFILE');
     expect(unknown).toEqual([]);
@@ -150,7 +150,7 @@ describe('what the containers are given', () => {
     expect([push.host, serve.host]).toEqual(['0.0.0.0', '0.0.0.0']);
     expect(lastOf('HEALTHCHECK')).toContain(`:${serve.port}/`);
     const published = compose.services['partner-etl']!.ports.map((port) => Number(port.split(':').at(-1)));
-    expect(published).toEqual([push.port]);
+    expect(published).toEqual([serve.port, push.port]);
     expect(lastOf('EXPOSE').split(' ').map(Number)).toEqual(expect.arrayContaining(published));
   });
 

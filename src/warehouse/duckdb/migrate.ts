@@ -9,16 +9,18 @@ import { pendingMigrations, readMigrations } from '../migrations.ts';
 import { commentsDue, declaredComments, type FoundComment, statement } from '../table-comments.ts';
 import { duckdbBookkeeping } from './dialect.ts';
 
-/** Errors: `failed/migration_changed`, `failed/newer_schema`. */
-export async function migrateDuckdb(engine: Engine, pipelines: readonly Pipeline[], clock: Clock): Promise<void> {
+/** Whether a migration was applied. Errors: `failed/migration_changed`, `failed/newer_schema`. */
+export async function migrateDuckdb(engine: Engine, pipelines: readonly Pipeline[], clock: Clock): Promise<boolean> {
   // To read the dictionary takes tens of milliseconds the first time, which DuckDB is at work.
-  const [dictionary] = await Promise.all([readDictionary(), applyPending(engine, clock)]);
+  const [dictionary, applied] = await Promise.all([readDictionary(), applyPending(engine, clock)]);
   const comments = commentsDue(declaredComments(pipelines, dictionary), await foundComments(engine));
   if (comments.length > 0) await atOnce(engine, comments);
   await commentFunctions(engine, dictionary);
+  return applied > 0;
 }
 
-async function applyPending(engine: Engine, clock: Clock): Promise<void> {
+/** How many. */
+async function applyPending(engine: Engine, clock: Clock): Promise<number> {
   const db = duckdbBookkeeping(engine.connection);
   const pending = pendingMigrations(await readMigrations('duckdb'), await appliedMigrations(db));
   for (const migration of pending)
@@ -26,6 +28,7 @@ async function applyPending(engine: Engine, clock: Clock): Promise<void> {
       await engine.run(migration.sql);
       await recordMigration(db, migration, isoTime(clock.now()));
     });
+  return pending.length;
 }
 
 /**

@@ -6,13 +6,14 @@ import { type Clock, isoTime } from '../../core/clock.ts';
 import type { Day } from '../../core/days.ts';
 import { EtlError } from '../../core/errors.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
+import { noTracer, spanning } from '../../core/tracer.ts';
 import { type Lock, lockHolder, waitLock } from '../../disk/lock.ts';
 import type { Engine } from '../../engine/duckdb.ts';
-import { appliedMigrations, currentReceipts, hasBookkeeping, newestRunId, recordPublication } from '../bookkeeping.ts';
+import { currentReceipts, hasBookkeeping, lackingMigrations, newestRunId, recordPublication } from '../bookkeeping.ts';
 import { changedSlices, isAlways } from '../changes.ts';
 import { checkLoaded, proveChecks, recordingOf, runChecks } from '../checking.ts';
 import type { BrokenCheck, Check } from '../checks.ts';
-import { pendingMigrations, readMigrations } from '../migrations.ts';
+import { type Erasure, eraseRows } from '../erasing.ts';
 import { NO_SETTINGS, recordSettings, settingsDiffer, type WarehouseSettings } from '../settings.ts';
 import { checkFiles } from '../slice-files.ts';
 import { daySums, daySumsOf, emptying, loadsOf } from '../slice-sql.ts';
@@ -71,8 +72,17 @@ class DuckdbTarget implements Target {
     return this.reading<Receipts>(new Map(), (engine) => currentReceipts(duckdbBookkeeping(engine.connection)));
   }
 
-  async settingsDiffer(): Promise<boolean> {
-    return this.reading(false, (engine) => settingsDiffer(duckdbBookkeeping(engine.connection), this.settings));
+  async isOutdated(): Promise<boolean> {
+    return this.reading(false, async (engine) => {
+      const db = duckdbBookkeeping(engine.connection);
+      return (await lackingMigrations(db, 'duckdb')).length > 0 || settingsDiffer(db, this.settings);
+    });
+  }
+
+  async lacking(): Promise<readonly string[]> {
+    return this.reading<readonly string[]>([], (engine) =>
+      lackingMigrations(duckdbBookkeeping(engine.connection), 'duckdb'),
+    );
   }
 
   async lastRunId(): Promise<string | null> {
@@ -95,9 +105,9 @@ class DuckdbTarget implements Target {
   async publish(publication: Publication): Promise<PublishResult> {
     const startedMs = this.clock.now();
     const changed = await changedSlices(publication, () => this.receipts());
-    if (changed.length === 0 && !isAlways(publication) && !(await this.settingsDiffer()))
+    if (changed.length === 0 && !isAlways(publication) && !(await this.isOutdated()))
       return { ...NOTHING, tookMs: this.clock.now() - startedMs, copyMs: 0 };
-    const lock = await this.lock(publication);
+    const lock = await this.lock(`publishing ${publication.run.run_id}`);
     try {
       return { ...(await this.replace(publication, changed)), tookMs: this.clock.now() - startedMs };
     } finally {
@@ -111,11 +121,33 @@ class DuckdbTarget implements Target {
     );
   }
 
+  async erase(erasure: Erasure): Promise<number> {
+    if (!(await this.warehouse.exists())) return 0;
+    const dialect = { jsonType: 'JSON', facts: 'main' };
+    if (erasure.isDryRun) return this.reading(0, (engine) => eraseRows(engine, erasure, dialect));
+    const lock = await this.lock('erasing');
+    try {
+      const engine = await this.warehouse.openNext(await this.warehouse.copyNext());
+      let erased: number;
+      let anew: string;
+      try {
+        erased = await engine.transaction(() => eraseRows(engine, erasure, dialect));
+        anew = await this.warehouse.writeAnew(engine);
+      } finally {
+        engine.close();
+      }
+      await this.warehouse.putInPlace(anew);
+      return erased;
+    } finally {
+      await this.warehouse.discardNext();
+      await lock.release();
+    }
+  }
+
   async check(): Promise<string> {
     await this.checkFolder();
     await this.reading(undefined, async (engine) => {
-      const db = duckdbBookkeeping(engine.connection);
-      pendingMigrations(await readMigrations('duckdb'), await appliedMigrations(db));
+      await lackingMigrations(duckdbBookkeeping(engine.connection), 'duckdb');
     });
     return version();
   }
@@ -127,8 +159,8 @@ class DuckdbTarget implements Target {
     return (await this.warehouse.exists()) ? this.warehouse.read(work) : absent;
   }
 
-  private async lock({ run }: Publication): Promise<Lock> {
-    const lock = await waitLock(this.warehouse.lock, `publishing ${run.run_id}`, this.clock, LOCK_WAIT_MS);
+  private async lock(what: string): Promise<Lock> {
+    const lock = await waitLock(this.warehouse.lock, what, this.clock, LOCK_WAIT_MS);
     if (lock) return lock;
     const holder = await lockHolder(this.warehouse.lock);
     const who = holder ? `process ${holder.pid} on ${holder.host}, since ${holder.since}` : 'another process';
@@ -180,13 +212,13 @@ class DuckdbTarget implements Target {
     slices: readonly LoadSlice[],
   ): Promise<Changed & { readonly isWritten: boolean }> {
     await checkFiles(engine, slices);
-    await migrateDuckdb(engine, this.pipelines, this.clock);
+    const isMigrated = await migrateDuckdb(engine, this.pipelines, this.clock);
     const db = duckdbBookkeeping(engine.connection);
     // Somebody else may have published while this one waited for the lock.
     const { afresh = false } = publication;
     const changed = await changedSlices({ slices, afresh }, () => currentReceipts(db));
-    if (changed.length === 0 && !isAlways(publication) && !(await settingsDiffer(db, this.settings)))
-      return { ...NOTHING, isWritten: false };
+    const isDue = changed.length > 0 || isAlways(publication) || isMigrated;
+    if (!isDue && !(await settingsDiffer(db, this.settings))) return { ...NOTHING, isWritten: false };
     const checks = duckdbChecks(engine, this.clock);
     await proveChecks(checks, publication.checks ?? []);
     const at = isoTime(this.clock.now());
@@ -194,7 +226,9 @@ class DuckdbTarget implements Target {
     const scope = { engine: { place, run: (sql: string) => engine.run(sql) }, pipelines: this.pipelines, afresh };
     const loaded = await engine.transaction(async () => {
       for (const statement of afresh ? emptying(this.pipelines, at) : []) await engine.run(statement);
-      const rows = await loadVersioned(scope, loadsOf(changed), (load) => loadPipeline(engine, load, at));
+      const rows = await spanning(publication.tracer ?? noTracer, 'load', { slices: changed.length }, () =>
+        loadVersioned(scope, loadsOf(changed), (load) => loadPipeline(engine, load, at)),
+      );
       await recordPublication(db, publication, changed, at);
       const warnings = await checkLoaded(checks, publication, changed);
       await recordSettings(db, this.settings, at);

@@ -25,7 +25,7 @@ import path from 'node:path';
 import { assert, EtlError } from '../../core/errors.ts';
 import { LIMITS } from '../../core/limits.ts';
 import { moveIntoPlace } from '../../disk/atomic.ts';
-import { Engine } from '../../engine/duckdb.ts';
+import { Engine, quoteName, quoteText } from '../../engine/duckdb.ts';
 
 /** The last reading of each file, which the next one waits for. */
 const queues = new Map<string, Promise<unknown>>();
@@ -130,6 +130,21 @@ export class WarehouseFile {
 
   openNext(next: string): Promise<Engine> {
     return Engine.open({ file: next, tempDir: path.join(this.nextDir, 'spill'), memoryMiB });
+  }
+
+  /**
+   * Copies what the open copy holds into a file of its own, and returns that: in a changed file the old bytes of rows and statistics
+   * stay where nothing new was written over them. Rows keep their order, by which readers find days.
+   */
+  async writeAnew(engine: Engine): Promise<string> {
+    const anew = path.join(this.nextDir, 'warehouse.anew.duckdb');
+    const { name } = await engine.row('SELECT current_database() AS name');
+    await engine.run('SET preserve_insertion_order = true');
+    await engine.run(`ATTACH ${quoteText(anew)} AS anew`);
+    await engine.run(`COPY FROM DATABASE ${quoteName(String(name))} TO anew`);
+    await engine.run('CHECKPOINT anew');
+    await engine.run('DETACH anew');
+    return anew;
   }
 
   /** Puts the changed and closed copy into the place of the current file. */

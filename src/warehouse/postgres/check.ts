@@ -1,7 +1,6 @@
 /** Whether a Postgres server can be the warehouse: asked without changing anything. */
 import { EtlError } from '../../core/errors.ts';
-import { appliedMigrations, hasBookkeeping } from '../bookkeeping.ts';
-import { pendingMigrations, readMigrations } from '../migrations.ts';
+import { hasBookkeeping, lackingMigrations } from '../bookkeeping.ts';
 import { postgresBookkeeping } from './bookkeeping.ts';
 import type { Sessions } from './sessions.ts';
 
@@ -38,7 +37,7 @@ export async function checkServer(sessions: Sessions): Promise<string> {
     const server = rows[0]!;
     judge(server);
     const db = postgresBookkeeping(client);
-    pendingMigrations(await readMigrations('postgres'), await appliedMigrations(db));
+    await lackingMigrations(db, 'postgres');
     const writes = (await hasBookkeeping(db)) ? await canWrite(client) : server.creates;
     if (!writes)
       throw refusal(

@@ -23,6 +23,12 @@ interface TransactionOptions {
 const LOCK_TIMEOUT_MS = 60_000;
 /** How long the server keeps a transaction, and its locks, of a client that fell silent. */
 const SILENCE_MS = 600_000;
+/**
+ * With the server's own 4 MB a mart sorts a month of groups on disk instead of hashing them: 64 MB make it up to a third faster. Never
+ * less than the server grants.
+ */
+const ENOUGH_MEMORY = `SELECT set_config('work_mem', greatest(CAST(setting AS integer), 65536) || 'kB', true)
+  FROM pg_settings WHERE name = 'work_mem'`;
 
 export class Sessions {
   private readonly url: string;
@@ -40,7 +46,8 @@ export class Sessions {
          SET LOCAL TimeZone = 'UTC'; SET LOCAL DateStyle = 'ISO'; SET LOCAL extra_float_digits = 1;
          SET LOCAL statement_timeout = ${options.statementTimeoutMs};
          SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS};
-         SET LOCAL idle_in_transaction_session_timeout = ${SILENCE_MS}`,
+         SET LOCAL idle_in_transaction_session_timeout = ${SILENCE_MS};
+         ${ENOUGH_MEMORY}`,
       );
       let result: T;
       try {
@@ -51,6 +58,18 @@ export class Sessions {
       }
       await commit(client);
       return result;
+    });
+  }
+
+  /** Runs a statement that must stand in no transaction. */
+  async alone(statement: string, statementTimeoutMs: number): Promise<void> {
+    await this.withClient(async (client) => {
+      await client.query(`SET statement_timeout = ${statementTimeoutMs}`);
+      try {
+        await client.query(statement);
+      } finally {
+        await client.query('RESET statement_timeout');
+      }
     });
   }
 

@@ -5,11 +5,20 @@ import type { Day } from '../../core/days.ts';
 import { EtlError } from '../../core/errors.ts';
 import { LIMITS } from '../../core/limits.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
-import { Engine } from '../../engine/duckdb.ts';
-import { type Bookkeeping, currentReceipts, hasBookkeeping, newestRunId, recordPublication } from '../bookkeeping.ts';
+import { noTracer, spanning } from '../../core/tracer.ts';
+import { Engine, quoteName } from '../../engine/duckdb.ts';
+import {
+  type Bookkeeping,
+  currentReceipts,
+  hasBookkeeping,
+  lackingMigrations,
+  newestRunId,
+  recordPublication,
+} from '../bookkeeping.ts';
 import { changedSlices, isAlways } from '../changes.ts';
 import { checkLoaded, proveChecks, recordingOf, runChecks } from '../checking.ts';
 import type { BrokenCheck, Check } from '../checks.ts';
+import { type Erasure, eraseRows } from '../erasing.ts';
 import { NO_SETTINGS, recordSettings, settingsDiffer, type WarehouseSettings } from '../settings.ts';
 import { checkFiles } from '../slice-files.ts';
 import { daySums, daySumsOf, emptying, loadsOf } from '../slice-sql.ts';
@@ -76,8 +85,15 @@ class PostgresTarget implements Target {
     return this.reading<Receipts>(new Map(), (_, db) => currentReceipts(db));
   }
 
-  async settingsDiffer(): Promise<boolean> {
-    return this.reading(false, (_, db) => settingsDiffer(db, this.settings));
+  async isOutdated(): Promise<boolean> {
+    return this.reading(
+      false,
+      async (_, db) => (await lackingMigrations(db, 'postgres')).length > 0 || settingsDiffer(db, this.settings),
+    );
+  }
+
+  async lacking(): Promise<readonly string[]> {
+    return this.reading<readonly string[]>([], (_, db) => lackingMigrations(db, 'postgres'));
   }
 
   async lastRunId(): Promise<string | null> {
@@ -95,7 +111,7 @@ class PostgresTarget implements Target {
   async publish(publication: Publication): Promise<PublishResult> {
     const startedMs = this.clock.now();
     const changed = await changedSlices(publication, () => this.receipts());
-    const isDue = changed.length > 0 || isAlways(publication) || (await this.settingsDiffer());
+    const isDue = changed.length > 0 || isAlways(publication) || (await this.isOutdated());
     const done = isDue ? await this.replace(publication, changed) : NOTHING;
     return { ...done, tookMs: this.clock.now() - startedMs, copyMs: 0 };
   }
@@ -104,12 +120,41 @@ class PostgresTarget implements Target {
     return this.reading<readonly BrokenCheck[]>([], (client) => runChecks(postgresChecks(client), checks, null));
   }
 
+  async erase(erasure: Erasure): Promise<number> {
+    const isDry = erasure.isDryRun;
+    const work = async (client: Client) => {
+      if (!isDry) await takeLock(client, this.clock);
+      if (!(await hasBookkeeping(postgresBookkeeping(client)))) return 0;
+      const engine = {
+        rows: async (sql: string) => (await client.query(sql)).rows,
+        run: async (sql: string) => (await client.query(sql)).rowCount ?? 0,
+      };
+      return eraseRows(engine, erasure, { jsonType: 'jsonb', facts: 'warehouse' });
+    };
+    const erased = await this.sessions.transaction({ readOnly: isDry, statementTimeoutMs: LOAD_TIMEOUT_MS }, work);
+    // Also when nothing was found: what a load has replaced before may still lie in dead rows, and in statistics.
+    if (!isDry) await this.vacuum(erasure);
+    return erased;
+  }
+
   async check(): Promise<string> {
     return checkServer(this.sessions);
   }
 
   async close(): Promise<void> {
     await this.sessions.close();
+  }
+
+  private async vacuum({ tables }: Erasure): Promise<void> {
+    const names = tables.map(({ schema, name }) => `${schema}.${quoteName(name)}`);
+    const there = await this.reading<string[]>([], async (client) => {
+      const found = await client.query<{ name: string }>(
+        'SELECT name FROM unnest($1::text[]) AS name WHERE to_regclass(name) IS NOT NULL',
+        [names],
+      );
+      return found.rows.map(({ name }) => name);
+    });
+    for (const name of there) await this.sessions.alone(`VACUUM (ANALYZE) ${name}`, LOAD_TIMEOUT_MS);
   }
 
   /** What `work` reads from the warehouse, or `absent` where it has no tables yet. */
@@ -151,8 +196,10 @@ class PostgresTarget implements Target {
         for (const statement of afresh ? emptying(this.pipelines, at) : []) await client.query(statement);
         const loads = loadsOf(changed);
         const ended = await versionEnds(engine, loads);
-        const rows = await loadVersioned(scope, loads, (load) =>
-          loadPipeline(client, engine, load, at, ended.get(load.pipeline.name)),
+        const load = (one: (typeof loads)[number]) =>
+          loadPipeline(client, engine, one, at, ended.get(one.pipeline.name));
+        const rows = await spanning(publication.tracer ?? noTracer, 'load', { slices: changed.length }, () =>
+          loadVersioned(scope, loads, load),
         );
         await recordPublication(db, publication, changed, at);
         const warnings = await withoutWriting(client, () => checkLoaded(checks, publication, changed));

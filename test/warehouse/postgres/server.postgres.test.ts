@@ -175,6 +175,7 @@ describe('the Postgres server', () => {
       'order_item_version: btree (order_date) WHERE ((NOT is_present) AND (observed_to IS NULL))',
       'order_item_version: btree (order_date) WHERE (observed_to IS NULL)',
       "order_item_version: btree (order_date, COALESCE(sub_id, ''::text), COALESCE(name, ''::text))",
+      'order_item_version: btree (order_date, observed_from)',
       'order_item_version: btree (order_date, order_id COLLATE "C", order_item_id COLLATE "C", observed_from)',
       'order_item_version: btree (order_id, order_item_id, observed_from)',
       'process_status_version: btree (observed_on)',

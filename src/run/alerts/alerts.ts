@@ -1,0 +1,127 @@
+/**
+ * Telling people: what stands is compared with what was told (`state/alerts.json`), and each channel gets one message about all that is
+ * new, lasts, or is gone. At the end of every run, and every few minutes in `serve`; one process at a time, so that nothing is told twice.
+ *
+ * What was told is written after it was delivered: killed in between, it is told again rather than never. Nothing here fails a run.
+ */
+import path from 'node:path';
+import type { AlertSettings } from '../../config/alerts.ts';
+import { dayAt } from '../../core/days.ts';
+import { asEtlError } from '../../core/errors.ts';
+import { writeJson } from '../../disk/atomic.ts';
+import { waitLock } from '../../disk/lock.ts';
+import type { RunContext } from '../context.ts';
+import { readState } from '../state-file.ts';
+import { causesNow } from './causes.ts';
+import { type Channel, channelsOf } from './channels.ts';
+import { messageOf } from './message.ts';
+import type { Unstarted } from './run-causes.ts';
+import {
+  type AlertState,
+  alertState,
+  isNothing,
+  mayTry,
+  NOTHING_TOLD,
+  newsFor,
+  noticed,
+  whenFailed,
+  whenTold,
+  withoutOld,
+} from './told.ts';
+
+/** Another process tells for about so long at the most: each channel has ten seconds, and they go out together. */
+const LOCK_WAIT_MS = 15_000;
+const LOCK_POLL_MS = 200;
+/** Beyond it the oldest is forgotten. */
+const MOST_UNSTARTED = 50;
+
+/** `unstarted`: runs that were due and have no record. Never rejects: what goes wrong is logged. */
+export async function tellAlerts(
+  context: RunContext,
+  settings: AlertSettings,
+  unstarted: readonly Unstarted[] = [],
+): Promise<void> {
+  const { clock, log, paths, today, timeZone } = context;
+  const channels = channelsOf(settings, clock);
+  if (channels.length === 0) return;
+  // A night that is reproduced says nothing about now.
+  if (today !== dayAt(clock.now(), timeZone)) return;
+  try {
+    const lock = await waitLock(path.join(paths.locks, 'alerts'), 'telling', clock, LOCK_WAIT_MS, LOCK_POLL_MS);
+    // Whoever has it for so long tells what we know as well, or the next one does.
+    if (!lock) return log.warn('alerts are left to another process, which is telling', { code: 'alerts_locked' });
+    try {
+      await tellUnderLock(context, settings, channels, unstarted);
+    } finally {
+      await lock.release();
+    }
+  } catch (thrown) {
+    const { message, code } = asEtlError(thrown);
+    log.error(`alerts could not be told: ${message}`, { code });
+  }
+}
+
+async function tellUnderLock(
+  context: RunContext,
+  settings: AlertSettings,
+  channels: readonly Channel[],
+  more: readonly Unstarted[],
+): Promise<void> {
+  const { clock, paths } = context;
+  const file = path.join(paths.state, 'alerts.json');
+  const before = (await readState(file, alertState)) ?? NOTHING_TOLD;
+  context.lake.reread();
+  const known = { unstarted: withMore(before.unstarted, more), driftUntil: before.drift_until };
+  const { causes, unstarted, driftUntil } = await causesNow(context, settings, known);
+  const seen = noticed(before, causes, clock.now());
+  const now = {
+    ...seen,
+    drift_until: driftUntil,
+    unstarted: unstarted.map((u) => ({ ...u, pipelines: [...u.pipelines] })),
+  };
+  const told = await tellChannels(context, settings, channels, now);
+  const names = channels.map(({ name }) => name);
+  const after = withoutOld(told, names, clock.now());
+  if (JSON.stringify(after) !== JSON.stringify(before)) await writeJson(file, after, { mode: 0o600 });
+}
+
+function withMore(before: readonly Unstarted[], more: readonly Unstarted[]): Unstarted[] {
+  const all = new Map([...before, ...more].map((one) => [`${one.at} ${one.pipelines.join()}`, one]));
+  return [...all.values()].slice(-MOST_UNSTARTED);
+}
+
+/** All at once: one that hangs must not make the others wait. */
+async function tellChannels(
+  { clock, log }: RunContext,
+  { title, remindHours }: AlertSettings,
+  channels: readonly Channel[],
+  state: AlertState,
+): Promise<AlertState> {
+  const nowMs = clock.now();
+  const tried = await Promise.all(
+    channels.map(async (channel) => {
+      const news = newsFor(state, channel.name, remindHours, nowMs);
+      if (isNothing(news) || !mayTry(state, channel.name, nowMs)) return null;
+      try {
+        await channel.send(messageOf(title, news, nowMs));
+        log.info('an alert was told', {
+          channel: channel.name,
+          new: news.begun.length,
+          resolved: news.resolved.length,
+        });
+        return { channel, news, isTold: true };
+      } catch (thrown) {
+        const { message, code, hint } = asEtlError(thrown);
+        log.warn(`${message}; it is tried again later`, { code, channel: channel.name, hint });
+        return { channel, news, isTold: false };
+      }
+    }),
+  );
+  let after = state;
+  for (const one of tried)
+    if (one)
+      after = one.isTold
+        ? whenTold(after, one.channel.name, one.news, nowMs)
+        : whenFailed(after, one.channel.name, nowMs);
+  return after;
+}

@@ -1,0 +1,170 @@
+/** Files that are neither answers nor slices: what waits in the inbox, records of runs, what is remembered between runs. */
+import { readFile, rm, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { z } from 'zod';
+import type { EtlError } from '../core/errors.ts';
+import { namesIn, writeAtomic, writeJson } from '../disk/atomic.ts';
+import type { Erasures } from '../extract/erasures.ts';
+import { sealedSegments } from '../extract/inbox.ts';
+import { holdsErased, maskInPlace } from '../extract/masked-file.ts';
+import type { Masker } from '../extract/masker.ts';
+import type { RunContext } from './context.ts';
+import { unreadable } from './erase-vault.ts';
+import { maskWords } from './erase-words.ts';
+
+export interface FileWork {
+  readonly context: RunContext;
+  readonly erasures: Erasures;
+  /** Of messages. */
+  readonly masker: Masker | null;
+  readonly scratch: string;
+  readonly isDryRun: boolean;
+}
+
+export interface FileErasure {
+  readonly files: number;
+  readonly errors: readonly EtlError[];
+}
+
+/** Messages that wait, and what was set aside of others. */
+export async function maskInbox({ context, masker, scratch, isDryRun }: FileWork): Promise<FileErasure> {
+  const { inbox } = context.paths;
+  const errors: EtlError[] = [];
+  let files = 0;
+  if (masker === null) return { files, errors };
+  for (const { file } of await sealedSegments(inbox))
+    try {
+      const isFound = isDryRun
+        ? await holdsErased(file, 'segment', masker)
+        : await maskInPlace(file, scratch, 'segment', masker);
+      if (isFound) files += 1;
+    } catch (thrown) {
+      errors.push(unreadable(thrown, file, 'push-messages'));
+    }
+  return { files: files + (await maskSetAside(inbox, masker, isDryRun)), errors };
+}
+
+/** Messages that were refused, and torn ends of segments. Returns how many files. */
+export async function maskSetAside(inbox: string, masker: Masker, isDryRun = false): Promise<number> {
+  const [ready, refusals] = [path.join(inbox, 'ready'), path.join(inbox, 'refused')];
+  let files = 0;
+  for (const name of await namesIn(ready))
+    if (name.endsWith('.torn')) files += await rewrite(path.join(ready, name), isDryRun, (bytes) => masker.mask(bytes));
+  for (const name of await namesIn(refusals))
+    files += await rewrite(path.join(refusals, name), isDryRun, (bytes) => maskRefused(bytes, masker));
+  return files;
+}
+
+const refused = z.looseObject({
+  detail: z.string().nullable(),
+  headers: z.array(z.tuple([z.string(), z.string()])),
+  bodyBase64: z.string(),
+});
+
+/** A file of the receiver that is none of that shape is taken as text. */
+function maskRefused(bytes: Buffer, masker: Masker): Uint8Array {
+  const document = refused.safeParse(jsonIn(bytes.toString('utf8'))).data;
+  if (!document) return masker.mask(bytes);
+  const body = Buffer.from(document.bodyBase64, 'base64');
+  const masked = Buffer.from(masker.mask(body));
+  const detail = document.detail && masker.words(document.detail);
+  const headers = document.headers.map(([name, value]) => [name, masker.words(value)]);
+  if (masked.equals(body) && detail === document.detail && JSON.stringify(headers) === JSON.stringify(document.headers))
+    return bytes;
+  const told = { ...document, detail, headers, bodyBytes: masked.length, bodyBase64: masked.toString('base64') };
+  return Buffer.from(`${JSON.stringify(told, null, 1)}\n`);
+}
+
+/** Records of runs with what they saw, and what is remembered between runs: names of contents that changed, words that cite values. */
+export async function maskRecords(
+  { context, erasures, isDryRun }: FileWork,
+  names: ReadonlyMap<string, string>,
+): Promise<number> {
+  const { runs, state } = context.paths;
+  const isOwn = path.join(state, 'erasures');
+  let files = 0;
+  for (const file of [...(await jsonUnder(runs)), ...(await jsonUnder(state))].filter(
+    (file) => !file.startsWith(isOwn),
+  ))
+    files += await rewrite(file, isDryRun, (bytes) => maskRecord(bytes, erasures, names));
+  return files;
+}
+
+function maskRecord(bytes: Buffer, erasures: Erasures, names: ReadonlyMap<string, string>): Uint8Array {
+  const text = bytes.toString('utf8');
+  const renamed = names.size === 0 ? text : text.replaceAll(/\b[0-9a-f]{32,64}\b/g, (name) => names.get(name) ?? name);
+  const value = jsonIn(renamed);
+  const masked = maskWords(erasures, value);
+  if (JSON.stringify(masked) !== JSON.stringify(value)) return Buffer.from(`${JSON.stringify(masked, null, 1)}\n`);
+  return renamed === text ? bytes : Buffer.from(renamed);
+}
+
+/**
+ * A content that a person has released stays released under its new name; written before the lake has it, so that a kill in between
+ * holds nothing back.
+ */
+export async function keepReleased(
+  { paths, pipelines }: RunContext,
+  digests: ReadonlyMap<string, string>,
+): Promise<void> {
+  for (const { name } of pipelines) {
+    const file = path.join(paths.state, 'released-checks', `${name}.json`);
+    const released = z
+      .record(z.string(), z.string())
+      .safeParse(jsonIn(await readFile(file, 'utf8').catch(() => ''))).data;
+    const fresh = Object.entries(released ?? {}).flatMap(([digest, at]) => {
+      const anew = digests.get(digest);
+      return anew === undefined ? [] : [[anew, at] as const];
+    });
+    if (fresh.length > 0) await writeJson(file, { ...released, ...Object.fromEntries(fresh) });
+  }
+}
+
+/** What killed processes left in the scratch space, a warehouse that was set aside because it is damaged. Our own folder stays. */
+export async function dropLeftovers({ paths }: RunContext, own: string): Promise<void> {
+  await rm(`${paths.warehouse}.damaged`, { force: true });
+  for (const name of await namesIn(paths.work))
+    if (path.join(paths.work, name) !== own && !isInUse(name))
+      await rm(path.join(paths.work, name), { recursive: true, force: true });
+}
+
+/** Folders of readers are called after their process. */
+function isInUse(name: string): boolean {
+  const pid = Number(/^(?:duckdb-read|postgres)-(\d+)-/.exec(name)?.[1] ?? 0);
+  try {
+    return pid > 0 && process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** Replaces the file where `mask` makes other bytes of it, with the rights that it has; returns 1 where it does. */
+async function rewrite(file: string, isDryRun: boolean, mask: (bytes: Buffer) => Uint8Array): Promise<number> {
+  const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null; // whoever owns it has deleted it since
+    throw error;
+  });
+  if (bytes === null) return 0;
+  const masked = mask(bytes);
+  if (masked === bytes) return 0;
+  if (!isDryRun) await writeAtomic(file, masked, { mode: (await stat(file)).mode & 0o777 });
+  return 1;
+}
+
+async function jsonUnder(folder: string): Promise<string[]> {
+  const files: string[] = [];
+  for (const name of await namesIn(folder)) {
+    const file = path.join(folder, name);
+    if (name.endsWith('.json')) files.push(file);
+    else if ((await stat(file).catch(() => null))?.isDirectory()) files.push(...(await jsonUnder(file)));
+  }
+  return files;
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

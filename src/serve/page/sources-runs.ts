@@ -1,0 +1,95 @@
+/** The last runs, with their calls by endpoint against the budgets. */
+
+import { isNamed, type Pipeline } from '../../core/pipeline.ts';
+import type { FetchRecord, RunRecord } from '../../core/records.ts';
+import { fetchesOfRun } from '../../extract/run-fetches.ts';
+import { endpointOf } from '../../partner/endpoints.ts';
+import type { Area, EndpointBudget, PartnerSettings } from '../../partner/settings.ts';
+import type { RunContext } from '../../run/context.ts';
+import { lastRuns } from '../../run/ledger.ts';
+import type { EndpointCalls, RunRow } from './model.ts';
+
+const RUNS_SHOWN = 30;
+
+/** Of the last runs, newest first. What a run that has ended called is read once. */
+export class RunRows {
+  private calls = new Map<string, readonly EndpointCalls[]>();
+
+  async read(context: RunContext): Promise<RunRow[]> {
+    const records = await lastRuns(context.paths.runs, RUNS_SHOWN);
+    const known = new Map<string, readonly EndpointCalls[]>();
+    const rows: RunRow[] = [];
+    for (const record of records) {
+      const calls = this.calls.get(record.run_id) ?? (await callsOf(context, record));
+      if (record.ended_at !== null) known.set(record.run_id, calls);
+      rows.push({ ...record, duration_ms: durationOf(record), calls });
+    }
+    this.calls = known;
+    return rows;
+  }
+}
+
+function durationOf({ started_at: from, ended_at: to }: RunRecord): number | null {
+  return to === null ? null : Math.max(0, Date.parse(to) - Date.parse(from));
+}
+
+interface Tally {
+  readonly budget: EndpointBudget | null;
+  readonly startedMs: number[];
+  failed: number;
+}
+
+async function callsOf(context: RunContext, run: RunRecord): Promise<EndpointCalls[]> {
+  const { paths, clock, log, pipelines } = context;
+  const byEndpoint = new Map<string, Tally>();
+  for (const pipeline of pipelines.filter(isCalled)) {
+    if (!run.pipelines.includes(pipeline.name)) continue;
+    const settings = settingsFor(context, pipeline);
+    const warn = (message: string) => log.debug(message);
+    for await (const fetch of fetchesOfRun(paths.vault, pipeline.name, run, clock.now(), warn))
+      count(byEndpoint, fetch, settings);
+  }
+  return [...byEndpoint].map(([endpoint, { budget, startedMs, failed }]) => ({
+    endpoint,
+    calls: startedMs.length,
+    failed,
+    busiest: budget && mostWithin(startedMs, budget.perSeconds * 1000),
+    budget_calls: budget?.calls ?? null,
+    budget_seconds: budget?.perSeconds ?? null,
+  }));
+}
+
+/** What is pushed is not called for; parts come with their whole. */
+function isCalled(pipeline: Pipeline): boolean {
+  return isNamed(pipeline) && pipeline.source.kind !== 'inbox';
+}
+
+/** null: credentials are missing, and with them the budgets. */
+function settingsFor({ partnerSettings }: RunContext, { name, source }: Pipeline): PartnerSettings | null {
+  const area: Area = source.kind === 'report' ? 'reports' : name === 'products' ? 'catalog' : 'retailer';
+  try {
+    return partnerSettings(area);
+  } catch {
+    return null;
+  }
+}
+
+function count(byEndpoint: Map<string, Tally>, fetch: FetchRecord, settings: PartnerSettings | null): void {
+  const known = settings && endpointOf(fetch.url, settings);
+  const endpoint = known?.endpoint ?? fetch.pipeline;
+  const tally = byEndpoint.get(endpoint) ?? { budget: known?.budget ?? null, startedMs: [], failed: 0 };
+  byEndpoint.set(endpoint, tally);
+  tally.startedMs.push(Date.parse(fetch.started_at));
+  if (fetch.outcome === 'failed') tally.failed += 1;
+}
+
+/** The most of these instants that lie within any `windowMs`. */
+export function mostWithin(instantsMs: readonly number[], windowMs: number): number {
+  const sorted = instantsMs.toSorted((a, b) => a - b);
+  let [most, first] = [0, 0];
+  for (const [i, ms] of sorted.entries()) {
+    while (ms - sorted[first]! >= windowMs) first += 1;
+    most = Math.max(most, i - first + 1);
+  }
+  return most;
+}

@@ -1,0 +1,100 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { hostname, tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { isoTime } from '../../../src/core/clock.ts';
+import { homePaths } from '../../../src/core/home.ts';
+import { newId } from '../../../src/core/ids.ts';
+import type { RunResult } from '../../../src/core/records.ts';
+import { writeJson } from '../../../src/disk/atomic.ts';
+import { judgeRuns } from '../../../src/run/alerts/run-causes.ts';
+import { FakeClock } from '../../support/clock.ts';
+
+interface Told {
+  readonly pipelines: readonly string[];
+  readonly result: RunResult | null;
+  readonly codes?: readonly string[];
+}
+
+const [ONE, TWO, BOTH] = [['one'], ['two'], ['one', 'two']];
+/** No process has it: Linux has at most 4,194,304 of them. */
+const NOBODY = 99_999_999;
+
+/** Runs an hour apart, the last one an hour ago; the lock was last taken by the process `pid` of `host`. */
+async function judged(runs: readonly Told[], pid = NOBODY, host = hostname()) {
+  const home = await mkdtemp(path.join(tmpdir(), 'etl-runs-'));
+  onTestFinished(() => rm(home, { recursive: true, force: true }));
+  const paths = homePaths(home);
+  await mkdir(paths.runs);
+  const clock = new FakeClock();
+  for (const { pipelines, result, codes } of runs) {
+    const runId = newId('r', clock);
+    const started_at = isoTime(clock.now());
+    const summary = codes ? { codes } : null;
+    const record = { run_id: runId, command: 'run', pipelines, started_at, ended_at: null, result, summary };
+    await writeJson(path.join(paths.runs, `${runId}.json`), record);
+    await writeJson(path.join(paths.locks, 'run.json'), { pid, host, since: started_at, what: 'run' });
+    clock.set(clock.now() + 3_600_000);
+  }
+  const { causes } = await judgeRuns({ paths, clock }, BOTH, []);
+  return causes.map(({ key, what }) => `${key}: ${what}`);
+}
+
+const failed: Told = { pipelines: BOTH, result: 'failed', codes: ['http_500', 'total_timeout'] };
+
+describe('a run is a cause', () => {
+  it.each<[string, readonly Told[], readonly string[]]>([
+    ['when it failed, with its codes', [failed], ['run/one+two: the run "run" failed (http_500, total_timeout)']],
+    [
+      'until every pipeline of it was run again',
+      [failed, { pipelines: ONE, result: 'done' }],
+      ['run/one+two: the run "run" failed (http_500, total_timeout)'],
+    ],
+    ['and no longer then', [failed, { pipelines: ONE, result: 'done' }, { pipelines: TWO, result: 'set_aside' }], []],
+    [
+      'not when a later one of the same failed, which is one itself',
+      [{ ...failed, codes: ['x'] }, failed],
+      ['run/one+two: the run "run" failed (http_500, total_timeout)'],
+    ],
+    [
+      'beside a later one of other pipelines',
+      [failed, { pipelines: ONE, result: 'failed', codes: [] }],
+      ['run/one: the run "run" failed', 'run/one+two: the run "run" failed (http_500, total_timeout)'],
+    ],
+    ['not when a person stopped it', [{ pipelines: BOTH, result: 'interrupted', codes: ['interrupted'] }], []],
+    [
+      'when it outlasted its limit',
+      [{ pipelines: BOTH, result: 'interrupted', codes: ['interrupted', 'run_limit'] }],
+      ['run/one+two: the run "run" failed (interrupted, run_limit)'],
+    ],
+    [
+      'as a refusal, whatever else failed in it',
+      [{ pipelines: BOTH, result: 'refused', codes: ['http_500', 'token_rejected'] }],
+      ['refused/token_rejected: the service refused our calls (token_rejected)'],
+    ],
+    [
+      'when it has no end and a later one began',
+      [
+        { pipelines: BOTH, result: null },
+        { pipelines: ONE, result: 'done' },
+      ],
+      ['run/one+two: the run "run" was killed'],
+    ],
+    [
+      'when it has no end and its process is gone',
+      [{ pipelines: BOTH, result: null }],
+      ['run/one+two: the run "run" was killed'],
+    ],
+    ['of an older version, without codes', [{ pipelines: ONE, result: 'failed' }], ['run/one: the run "run" failed']],
+  ])('%s', async (_, runs, expected) => {
+    expect(await judged(runs)).toEqual(expected);
+  });
+
+  it('not while its process lives', async () => {
+    expect(await judged([{ pipelines: BOTH, result: null }], process.pid)).toEqual([]);
+  });
+
+  it('not while it may be at work on another machine', async () => {
+    expect(await judged([{ pipelines: BOTH, result: null }], NOBODY, 'another-machine')).toEqual([]);
+  });
+});

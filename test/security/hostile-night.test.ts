@@ -1,0 +1,3 @@
+import { hostileNight } from './hostile-night.ts';
+
+hostileNight('duckdb', () => undefined);

@@ -1,0 +1,33 @@
+import { querying } from './query.ts';
+
+querying(
+  'duckdb',
+  (file, out) => [
+    ['a file as a table', `SELECT * FROM '${file}'`],
+    ['a file by a function', `SELECT * FROM read_csv('${file}')`],
+    ['a file as text', `SELECT content FROM read_text('/etc/passwd')`],
+    ['a list of files', `SELECT * FROM glob('/etc/*')`],
+    ['an address', `SELECT * FROM read_csv('http://127.0.0.1:9/x.csv')`],
+    ['a file in a subquery', `SELECT (SELECT count(*) FROM read_blob('/etc/shadow'))`],
+    ['a file through query()', `SELECT * FROM query('SELECT * FROM read_text(''/etc/passwd'')')`],
+    ['a file through query_table()', `SELECT * FROM query_table('${file}')`],
+    ['COPY out', `COPY (SELECT 1) TO '${out}'`],
+    ['EXPORT', `EXPORT DATABASE '${out}'`],
+    ['another database', `ATTACH '${out}' AS other`],
+    ['an extension', 'INSTALL httpfs'],
+    ['a library', `LOAD '${file}'`],
+    ['external access again', 'SET enable_external_access = true'],
+    ['a setting', `SET memory_limit = '100GB'`],
+    ['a PRAGMA', 'PRAGMA enable_profiling'],
+    ['a deletion', 'DELETE FROM warehouse.fact_order_item'],
+    ['a deletion behind a SELECT', 'SELECT 1; DELETE FROM etl.receipt'],
+    ['a deletion inside WITH', 'WITH x AS (DELETE FROM etl.receipt RETURNING *) SELECT * FROM x'],
+    ['a table', 'CREATE TABLE warehouse.x AS SELECT 1'],
+    ['an end of the wrapping statement', `SELECT 1') LIMIT 1); DELETE FROM etl.receipt; --`],
+    ['EXPLAIN that carries it out', 'EXPLAIN ANALYZE DELETE FROM etl.receipt'],
+    ['EXPLAIN of a file', `EXPLAIN ANALYZE SELECT * FROM read_text('/etc/passwd')`],
+    ['the environment', `SELECT getenv('PARTNER_CLIENT_SECRET')`],
+    ['NUL', 'SELECT 1\0'],
+  ],
+  () => undefined,
+);

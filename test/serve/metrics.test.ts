@@ -1,0 +1,258 @@
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { homePaths } from '../../src/core/home.ts';
+import { newId } from '../../src/core/ids.ts';
+import { reportOf } from '../../src/core/pipeline.ts';
+import type { RunRecord } from '../../src/core/records.ts';
+import { writeJson } from '../../src/disk/atomic.ts';
+import { lastRuns } from '../../src/run/ledger.ts';
+import { startHouseServer } from '../../src/serve/health-server.ts';
+import { metricsRoutes } from '../../src/serve/metrics/metrics.ts';
+import { scheduleOf } from '../../src/serve/schedule.ts';
+import { writeSchedule } from '../../src/serve/schedule-file.ts';
+import { openWorld, reports, type World } from '../support/nights.ts';
+import { scraping, typesIn } from './metrics-scene.ts';
+import { answerTo, delivery, openReceiver } from './scene.ts';
+
+const DAYS = 4;
+
+/** One night is behind it. */
+let world: World;
+beforeAll(async () => {
+  world = await openWorld({ lookbackDays: DAYS, windowDays: 2, ordersPerDay: 30 });
+  await world.night();
+});
+afterAll(() => world.close());
+
+const runsFolder = () => homePaths(world.home).runs;
+
+/** A record as a run leaves it, or leaves it when it is killed; the name of its file. */
+async function leaveRun(fields: Partial<RunRecord> = {}): Promise<string> {
+  const { clock } = world;
+  const at = new Date(clock.now()).toISOString();
+  const record: RunRecord = {
+    run_id: newId('r', clock),
+    command: 'run',
+    pipelines: ['orders'],
+    started_at: at,
+    ended_at: at,
+    result: 'done',
+    exit_code: 0,
+    summary: null,
+    ...fields,
+  };
+  const name = `${record.run_id}.json`;
+  await writeJson(path.join(runsFolder(), name), record);
+  return name;
+}
+
+const idAt = (prefix: 'r' | 'f', ms: number) => newId(prefix, { now: () => ms, sleep: world.clock.sleep });
+const isOurs = (name: string) => name.startsWith('partner_etl_');
+
+const UNENDED = { ended_at: null, result: null, exit_code: null };
+
+describe('what a run leaves behind', () => {
+  test('is counted after it, by whichever process it was, once, and no counter ever goes down', () =>
+    scraping(world, async (scrape) => {
+      const before = await scrape();
+      expect([before.value('calls_total'), before.value('runs_total', { result: 'done' })]).toEqual([undefined, 0]);
+      world.passDays(1);
+      world.sandbox.addFault({ endpoint: 'orders', times: 2, kind: 'status', status: 503 });
+      const { run } = await world.night();
+      const after = await scrape();
+      const { from, to } = world.lookback();
+      for (const report of reports) {
+        const [name, pipeline] = [reportOf(report), report.name];
+        const items = [...world.sandbox.truth(name, from, to)].length;
+        expect(after.value('calls_total', { endpoint: `report-${name}`, status: '200' })).toBe(DAYS / 2);
+        expect(after.value('received_items_total', { pipeline })).toBe(items);
+        expect(after.value('received_bytes_total', { pipeline })).toBeGreaterThan(0);
+        expect(after.value('decoded_bytes_total', { pipeline })).toBeGreaterThan(0);
+        expect(after.value('slices', { pipeline })).toBe(DAYS + 1);
+        expect(after.value('last_run_exit_code', { pipeline })).toBe(0);
+      }
+      expect(after.value('calls_total', { endpoint: 'report-orders', status: '503' })).toBe(2);
+      expect(after.value('budget_waits_total')).toBeGreaterThan(0);
+      expect(after.value('budget_wait_seconds_total')).toBeGreaterThan(0);
+      expect(after.value('runs_total', { result: 'done', exit_code: '0' })).toBe(1);
+      expect(after.value('rows_total', { outcome: 'read' })).toBe(run.summary?.rows);
+      expect(after.value('run_slices_total', { outcome: 'changed' })).toBe(run.summary?.slices_changed);
+      expect(after.value('loaded_rows_total', { target: 'duckdb' })).toBe(run.summary?.published?.[0]?.rows);
+      expect(after.value('publish_duration_seconds_count', { target: 'duckdb' })).toBe(1);
+      expect(after.value('token_requests_total')).toBe(1);
+      expect(after.value('token_requests_last_hour')).toBe(1);
+      expect(after.value('token_requests_hourly_limit')).toBe(30);
+      expect(after.value('token_refused')).toBe(0);
+      expect(after.value('scrape_errors_total')).toBe(0);
+      const again = await scrape();
+      const counters = [...typesIn(after.text)].filter(([name, type]) => type === 'counter' && isOurs(name));
+      for (const [name] of counters) expect([name, again.of(name)]).toEqual([name, after.of(name)]);
+      expect(counters.length).toBeGreaterThan(15);
+    }));
+
+  test('is not read again, however much there is: ten years of it are as good as garbage', async () => {
+    const before = await readdir(runsFolder());
+    const garbage = async (name: string) => writeFile(path.join(runsFolder(), name), 'garbage');
+    const looked = await Promise.all(Array.from({ length: 300 }, () => leaveRun()));
+    const beganMs = Date.parse('2016-03-01T00:00:00Z');
+    const old = Array.from({ length: 1000 }, (_, i) => `${idAt('r', beganMs + i * 3_600_000)}.json`);
+    for (const name of old) await garbage(name);
+    await scraping(world, async (scrape) => {
+      const told = await scrape();
+      expect([told.value('scrape_errors_total'), told.value('runs_total')]).toEqual([0, 0]);
+      for (const name of looked) await garbage(name);
+      const newest = await leaveRun();
+      const again = await scrape();
+      expect([again.value('scrape_errors_total'), again.value('runs_total')]).toEqual([0, 1]);
+      for (const name of [...looked, ...old, newest]) await rm(path.join(runsFolder(), name));
+    });
+    expect(await readdir(runsFolder())).toEqual(before);
+  });
+
+  test('before the beginning is not counted, but the last run of each pipeline is told', () =>
+    scraping(world, async (scrape) => {
+      const [last] = await lastRuns(runsFolder(), 1);
+      const told = await scrape();
+      expect([told.value('runs_total'), told.value('calls_total')]).toEqual([0, undefined]);
+      expect(told.value('token_requests_total')).toBe(0);
+      for (const name of ['last_run_end_timestamp_seconds', 'last_success_timestamp_seconds'])
+        expect(told.value(name, { pipeline: 'orders' })).toBe(Date.parse(last!.ended_at!) / 1000);
+    }));
+
+  test('a run at work is counted when it has ended; one without an end was killed once another has begun', async () => {
+    await leaveRun(UNENDED);
+    await scraping(world, async (scrape) => {
+      const id = newId('r', world.clock);
+      expect((await scrape()).value('runs_total')).toBe(0);
+      await leaveRun({ run_id: id, ...UNENDED });
+      const begun = await scrape();
+      expect([begun.value('runs_total'), begun.value('runs_total', { result: 'killed' })]).toEqual([1, 1]);
+      await leaveRun({ run_id: id, result: 'failed', exit_code: 1 });
+      const ended = await scrape();
+      expect([ended.value('runs_total'), ended.value('runs_total', { result: 'failed', exit_code: '1' })]).toEqual([
+        2, 1,
+      ]);
+    });
+  });
+
+  test('records of older versions, which tell less, are counted for what they tell', () =>
+    scraping(world, async (scrape) => {
+      const {
+        published: _,
+        waits: __,
+        ...summary
+      } = (await lastRuns(runsFolder(), 50)).find((r) => r.summary)!.summary!;
+      await leaveRun({ summary });
+      const told = await scrape();
+      expect([told.value('runs_total', { result: 'done' }), told.value('scrape_errors_total')]).toEqual([1, 0]);
+      expect(told.value('rows_total', { outcome: 'read' })).toBe(summary.rows);
+    }));
+});
+
+describe('how things stand', () => {
+  test('freshness is what has passed since the end of the newest day, in the zone of the service', () =>
+    scraping(world, async (scrape) => {
+      const told = await scrape();
+      // The newest day is yesterday, and is over at midnight in Amsterdam, which is 23:00 in UTC.
+      const endMs = Date.parse(`${world.lookback().to}T23:00:00Z`);
+      expect(told.value('freshness_seconds', { pipeline: 'orders' })).toBe((told.atMs - endMs) / 1000);
+      expect(told.value('freshness_seconds', { pipeline: 'products' })).toBeUndefined();
+    }));
+
+  test('what is due is told by pipeline', async () => {
+    const entry = { handled_until: '2026-03-20T00:00:00.000Z', last: null };
+    await writeSchedule(homePaths(world.home), { orders: entry });
+    const schedules = new Map([['orders', scheduleOf('30 5 * * *', 'Europe/Amsterdam')]]);
+    await scraping(
+      world,
+      async (scrape) => {
+        const told = await scrape();
+        const dueMs = Date.parse('2026-03-20T04:30:00Z');
+        expect(told.value('next_due_timestamp_seconds', { pipeline: 'orders' })).toBe(dueMs / 1000);
+      },
+      { schedules },
+    );
+  });
+
+  test('a part that cannot be read keeps what it said, is counted, told once, and keeps nothing else back', () =>
+    scraping(world, async (scrape) => {
+      const before = await scrape();
+      const manifest = path.join(homePaths(world.home).lake, 'orders', '2026-03', 'manifest.json');
+      const text = await readFile(manifest, 'utf8');
+      await writeFile(manifest, 'garbage');
+      await leaveRun();
+      await scrape();
+      const after = await scrape();
+      expect(after.value('scrape_errors_total', { part: 'pipelines' })).toBe(2);
+      expect(after.value('slices', { pipeline: 'orders' })).toBe(before.value('slices', { pipeline: 'orders' }));
+      expect(after.value('runs_total')).toBe(1);
+      await writeFile(manifest, text);
+      const told = world.log.filter(({ message }) => message.startsWith('metrics: pipelines'));
+      expect(told).toHaveLength(1);
+    }));
+});
+
+describe('push messages', () => {
+  test('are counted by what was answered, and why', async () => {
+    const { receiver, port } = await openReceiver();
+    await scraping(
+      world,
+      async (scrape) => {
+        const none = await scrape();
+        expect(none.value('push_messages_total', { outcome: 'deferred', reason: 'inbox_full' })).toBe(0);
+        await answerTo(port, delivery());
+        await answerTo(
+          port,
+          delivery(undefined, { headers: ['Signature: keyId=0,algorithm=RSA-SHA256,signature=AAAA'] }),
+        );
+        await answerTo(port, delivery('no message'));
+        for (let i = 0; i < 2; i++) {
+          const told = await scrape();
+          expect(told.value('push_messages_total', { outcome: 'accepted' })).toBe(1);
+          expect(told.value('push_messages_total', { outcome: 'refused', reason: 'not_json' })).toBe(1);
+          expect(told.value('push_messages_total', { outcome: 'refused' })).toBe(2);
+          expect(told.value('signature_key_fetches_total')).toBe(1);
+        }
+      },
+      { receiver: receiver.counts },
+    );
+  });
+});
+
+test('the process is told under the usual names, with its version and nothing secret', () =>
+  scraping(world, async (scrape) => {
+    const { text, value } = await scrape();
+    expect(value('build_info', { version: '1.2.3' })).toBe(1);
+    const types = typesIn(text);
+    for (const name of [
+      'process_cpu_seconds_total',
+      'process_resident_memory_bytes',
+      'nodejs_eventloop_lag_p99_seconds',
+    ])
+      expect([...types.keys()]).toContain(name);
+    for (const [name, type] of types) {
+      if (!isOurs(name)) continue;
+      expect(name.endsWith('_total')).toBe(type === 'counter');
+      expect(name).not.toMatch(/_(?:ms|kib|mib|days|minutes|hours)(?:_|$)/);
+    }
+    expect(text).not.toContain(world.sandbox.clientSecret);
+    expect(text).not.toContain(world.home);
+    expect(text).not.toMatch(/https?:/);
+  }));
+
+test('/metrics answers in the format of Prometheus', () =>
+  scraping(world, async (_, metrics) => {
+    const house = await startHouseServer({ host: '127.0.0.1', port: 0 }, [metricsRoutes(metrics)]);
+    const answer = await fetch(`${house.url}/metrics`);
+    expect(answer.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+    expect(await answer.text()).toContain('partner_etl_build_info{version="1.2.3"} 1\n');
+    await house.close();
+  }));
+
+test('who scrapes at the same time is given the same', () =>
+  scraping(world, async (_, metrics) => {
+    const [one, other] = [metrics.text(), metrics.text()];
+    expect(one).toBe(other);
+    await one;
+  }));
