@@ -1,5 +1,5 @@
 /** What analysts wait for: every mart for one month of three years, and a night of 45 changed days with its checks behind them. */
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import pg from 'pg';
 import { pipelines } from '../../pipelines/index.ts';
@@ -99,8 +99,9 @@ async function postgres(dir: string, made: Made): Promise<Result[]> {
   const server = await startPostgres();
   const admin = new pg.Client({ connectionString: server.url });
   await admin.connect();
-  const open = (url: string) =>
-    openPostgresTarget({ url, workDir: path.join(dir, 'work'), clock: systemClock, pipelines });
+  const workDir = path.join(dir, 'work');
+  await mkdir(workDir, { recursive: true });
+  const open = (url: string) => openPostgresTarget({ url, workDir, clock: systemClock, pipelines });
   try {
     await admin.query('CREATE DATABASE night');
     await admin.query("SET work_mem = '64MB'"); // as the README advises, and partner-etl sql does

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, inject, it, vi } from 'vitest';
-import { addDays, type Day } from '../../src/core/days.ts';
+import { addDays, dayAt } from '../../src/core/days.ts';
 import { homePaths } from '../../src/core/home.ts';
 import type { RunRecord } from '../../src/core/records.ts';
 import { tryLock } from '../../src/disk/lock.ts';
@@ -20,8 +20,8 @@ let serving: ChildProcess | null = null;
 let stderr = '';
 
 beforeEach(async () => {
-  // The process has the real clock.
-  const today = new Date().toISOString().slice(0, 10) as Day;
+  // The process has the real clock, and the service its own zone.
+  const today = dayAt(Date.now(), 'Europe/Amsterdam');
   const settings = { push: { port: 0 }, serve: { port: 0 } };
   world = await openWorld({ today, lookbackDays: 4, windowDays: 2, ordersPerDay: 30, settings });
   world.sandbox.setNow(Date.now());

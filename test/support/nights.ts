@@ -9,7 +9,7 @@ import { stringify } from 'yaml';
 import { pipelines } from '../../pipelines/index.ts';
 import { openApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
-import { addDays, type Day, type DayRange } from '../../src/core/days.ts';
+import { addDays, type Day, type DayRange, dayAt } from '../../src/core/days.ts';
 import type { Log } from '../../src/core/log.ts';
 import { type Pipeline, reportOf } from '../../src/core/pipeline.ts';
 import type { Tracer } from '../../src/core/tracer.ts';
@@ -124,7 +124,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
       await app.close();
     }
   };
-  const today = () => new Date(clock.now()).toISOString().slice(0, 10) as Day;
+  const today = () => dayAt(clock.now(), 'Europe/Amsterdam');
   return {
     sandbox,
     clock,
