@@ -48,10 +48,15 @@ interface Asking {
   run(select: string): Promise<string>;
 }
 
-export async function analysts(dir: string): Promise<Result[]> {
-  const made = await make(dir);
-  return [...(await duckdb(dir, made)), ...(await postgres(dir, made))];
-}
+let made: Promise<Made> | null = null;
+/** The same slices for both engines, made once. */
+const madeIn = (dir: string): Promise<Made> => {
+  made ??= make(dir);
+  return made;
+};
+
+export const analystsDuckdb = async (dir: string): Promise<Result[]> => duckdb(dir, await madeIn(dir));
+export const analystsPostgres = async (dir: string): Promise<Result[]> => postgres(dir, await madeIn(dir));
 
 async function make(dir: string): Promise<Made> {
   const engine = await Engine.open({ tempDir: path.join(dir, 'spill'), memoryMiB: 2048 });

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { analysts } from './analysts.ts';
+import { analystsDuckdb, analystsPostgres } from './analysts.ts';
 import { ingest } from './ingest.ts';
 import { loading } from './loading.ts';
 import { lookups } from './lookups.ts';
@@ -18,7 +18,8 @@ const benchmarks: Readonly<Record<string, (dir: string) => Promise<Result[]>>> =
   lookups,
   reductions,
   push,
-  analysts,
+  'analysts-duckdb': analystsDuckdb,
+  'analysts-postgres': analystsPostgres,
 };
 
 const wanted = process.argv.slice(2).filter((word) => !word.startsWith('-'));

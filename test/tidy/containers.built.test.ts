@@ -129,7 +129,7 @@ describe('as a user without rights, in a tree that nobody may write to', () => {
     expect({ code, err: code === 0 ? '' : err }).toEqual({ code: 0, err: '' });
     expect(out).toContain('The last seven days, from warehouse.fact_order_item:');
     expect(readdirSync(path.join(data, 'demo'))).toContain('warehouse.duckdb');
-  });
+  }, 180_000); // a whole night of every pipeline
 });
 
 describe('the health check', () => {
