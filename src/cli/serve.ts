@@ -8,7 +8,7 @@ import { programStarter, type StartProgram } from '../serve/program-process.ts';
 import { scheduleOf } from '../serve/schedule.ts';
 import type { Schedules } from '../serve/schedule-due.ts';
 import { processStarter } from '../serve/scheduler-process.ts';
-import { type Addresses, serve } from '../serve/serve.ts';
+import type { Addresses } from '../serve/serve.ts';
 import type { CliContext } from './context.ts';
 import { tokenSources } from './doctor.ts';
 import { addExamples } from './help.ts';
@@ -56,7 +56,7 @@ async function start(cli: CliContext, { json }: ServeOptions): Promise<void> {
   };
   const onHung = (names: readonly string[]) =>
     cli.interrupt.giveUp(`ended by force: ${names.join(', ') || 'something'} did not end within 20 seconds`);
-  await withApp(cli, (context) => {
+  await withApp(cli, async (context) => {
     const named = context.pipelines.filter(isNamed);
     const { program, cwd, env, screen } = cli;
     const start = programStarter({ program, cwd, env, tell: (line) => screen.print(line) });
@@ -65,6 +65,8 @@ async function start(cli: CliContext, { json }: ServeOptions): Promise<void> {
     const page = pageOf(cli, config, start);
     const { version } = cli;
     const what = { context, push, settings, schedules, alerts: config.alerts, startRun, page };
+    // Only now: what serves HTTP takes longer to load than most commands to run.
+    const { serve } = await import('../serve/serve.ts');
     return serve({ ...what, version, command: 'serve', onReady, onHung });
   });
 }

@@ -162,6 +162,11 @@ export function isNamed(pipeline: Pipeline): boolean {
   return pipeline.source.kind !== 'part';
 }
 
+/** As people name it: a part goes by the name of its whole. */
+export function wholeName({ name, source }: Pipeline): string {
+  return source.kind === 'part' ? source.of : name;
+}
+
 /** The pipelines whose rows come with the answers of this one. */
 export function partsOf(pipelines: readonly Pipeline[], whole: Pipeline): Pipeline[] {
   return pipelines.filter(({ source }) => source.kind === 'part' && source.of === whole.name);

@@ -5,12 +5,12 @@
  * Sidecars are whole files; whether one was seen is known by its name. Files of runs grow while the run does, so of these it is known
  * up to where they were read. Only months are looked into in which a run of now may have begun.
  */
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { isoTime } from '../core/clock.ts';
 import { bornMs } from '../core/ids.ts';
 import type { FetchRecord } from '../core/records.ts';
-import { namesIn } from '../disk/atomic.ts';
+import { namesIn, readIfThere } from '../disk/atomic.ts';
 import { RUN_RECORDS } from './fetch-order.ts';
 import { readRecords } from './run-records.ts';
 
@@ -67,7 +67,8 @@ export class NewFetches {
     take: (fetch: FetchRecord) => void,
   ): Promise<void> {
     if (seen.sidecars.has(name) || !(bornMs(name.slice(0, -SIDECAR.length)) >= this.sinceMs)) return;
-    const fetch = await readFile(file, 'utf8').then(parsed, ignoreMissing);
+    const text = await readIfThere(file);
+    const fetch = text === null ? null : parsed(text);
     seen.sidecars.add(name);
     if (fetch) take(fetch);
   }

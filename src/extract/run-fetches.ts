@@ -1,5 +1,6 @@
 /** The fetch records of one run, without reading those of others: ids say when they were born. */
 import path from 'node:path';
+import { isoTime } from '../core/clock.ts';
 import { bornMs } from '../core/ids.ts';
 import type { FetchRecord, RunRecord } from '../core/records.ts';
 import { namesIn } from '../disk/atomic.ts';
@@ -26,7 +27,7 @@ export async function* fetchesOfRun(
     return ms >= fromMs && ms <= toMs + SLACK_MS;
   };
   const folder = path.join(vaultRoot, pipeline, 'fetches');
-  const [first, last] = [fromMs, toMs].map((ms) => new Date(ms).toISOString().slice(0, 7)) as [string, string];
+  const [first, last] = [fromMs, toMs].map((ms) => isoTime(ms).slice(0, 7)) as [string, string];
   for (const month of (await namesIn(folder)).sort()) {
     if (month < first || month > last) continue;
     const names = (await namesIn(path.join(folder, month))).filter(isOurs).sort();

@@ -10,7 +10,7 @@ import path from 'node:path';
 import { z } from 'zod';
 import { isoTime } from '../core/clock.ts';
 import type { Day } from '../core/days.ts';
-import { type Pipeline, partsOf } from '../core/pipeline.ts';
+import { type Pipeline, partsOf, wholeName } from '../core/pipeline.ts';
 import { writeJson } from '../disk/atomic.ts';
 import { type BlockedByChecks, type BrokenCheck, brokenText, type Check, readChecks } from '../warehouse/checks.ts';
 import type { HoldRecord, LoadSlice, Target } from '../warehouse/target.ts';
@@ -150,10 +150,6 @@ async function holdOf(
     check: broken[0]?.check ?? '',
     mend: broken[0]?.mend ?? '',
   };
-}
-
-function wholeName({ name, source }: Pipeline): string {
-  return source.kind === 'part' ? source.of : name;
 }
 
 /** The first of those that name the same slice: `etl.hold` has a row a slice. */

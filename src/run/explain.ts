@@ -7,6 +7,7 @@ import type { DriftRecord, FetchRecord, RejectRecord, SliceContent } from '../co
 import { Engine, quoteList, quoteText } from '../engine/duckdb.ts';
 import type { HeldSlice } from '../lake/entries.ts';
 import type { HoldRecord, QueryResult } from '../warehouse/target.ts';
+import { askTarget } from './ask-target.ts';
 import { allCheckHolds } from './check-holds.ts';
 import { pipelineNamed, type RunContext } from './context.ts';
 
@@ -99,27 +100,19 @@ async function versions(context: RunContext, name: string, day: Day): Promise<Ta
   return found;
 }
 
-/** Of the first target that can be asked. */
-async function driftOf({ targets }: RunContext, pipeline: string, fetchId: string): Promise<DriftRecord[]> {
+/** Nothing where no target can be asked: that is told among them. */
+async function driftOf(context: RunContext, pipeline: string, fetchId: string): Promise<DriftRecord[]> {
   const select = `SELECT kind, field, count, example FROM etl.drift_by_fetch
     WHERE pipeline = ${quoteText(pipeline)} AND fetch_id = ${quoteText(fetchId)} ORDER BY kind, field`;
-  for (const target of targets) {
-    try {
-      if (!(await target.exists())) continue;
-      const { rows } = await target.query(select, 1000);
-      return rows.map(([kind, field, count, example]) => ({
-        pipeline,
-        fetch_id: fetchId,
-        kind: String(kind),
-        field: String(field),
-        count: Number(count),
-        example: String(example),
-      }));
-    } catch {
-      // What cannot be asked is told among the targets.
-    }
-  }
-  return [];
+  const { result } = await askTarget(context, select, 1000);
+  return (result?.rows ?? []).map(([kind, field, count, example]) => ({
+    pipeline,
+    fetch_id: fetchId,
+    kind: String(kind),
+    field: String(field),
+    count: Number(count),
+    example: String(example),
+  }));
 }
 
 /** Rejects of the lake, newest days first; of one pipeline or all. */

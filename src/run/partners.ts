@@ -1,10 +1,11 @@
 /** The service's areas as a run uses them: a client each, opened when first needed, and where the records of fetches go. */
 import { assert } from '../core/errors.ts';
-import type { LookupName, Pipeline } from '../core/pipeline.ts';
+import { isNamed, type LookupName, type Pipeline } from '../core/pipeline.ts';
 import type { FetchRecord } from '../core/records.ts';
 import type { PackWriter } from '../extract/pack.ts';
-import type { Area } from '../partner/settings.ts';
-import type { Partner } from './context.ts';
+import { AREAS, type Area, type PartnerSettings } from '../partner/settings.ts';
+import { tokenFiles } from '../partner/token.ts';
+import type { Partner, RunContext } from './context.ts';
 import type { Session } from './session.ts';
 
 const LOOKUP_AREA: Readonly<Record<LookupName, Area>> = {
@@ -19,6 +20,41 @@ export function areaOf({ source }: Pipeline): Area | null {
   if (source.kind === 'inbox') return null;
   if (source.kind === 'lookup') return LOOKUP_AREA[source.lookup];
   return source.kind === 'report' ? 'reports' : 'retailer';
+}
+
+/** Whether calls fill it: what is pushed is no call, and a part comes with the calls of its whole. */
+export function isCalled(pipeline: Pipeline): boolean {
+  return isNamed(pipeline) && areaOf(pipeline) !== null;
+}
+
+/** What calls into the area need; null where nothing is set to make them with. */
+export function partnerIfAny(
+  { partnerSettings }: Pick<RunContext, 'partnerSettings'>,
+  area: Area,
+): PartnerSettings | null {
+  try {
+    return partnerSettings(area);
+  } catch {
+    return null;
+  }
+}
+
+/** A pair of credentials that is set, and the areas that it is used for. */
+export interface CredentialPair {
+  readonly areas: readonly Area[];
+  readonly settings: PartnerSettings;
+}
+
+/** The pairs by the file of their circuit, which the areas of a pair share. */
+export function credentialPairs(context: Pick<RunContext, 'paths' | 'partnerSettings'>): Map<string, CredentialPair> {
+  const pairs = new Map<string, CredentialPair>();
+  for (const area of AREAS) {
+    const settings = partnerIfAny(context, area);
+    if (settings === null) continue;
+    const { circuit } = tokenFiles(settings, context.paths);
+    pairs.set(circuit, { areas: [...(pairs.get(circuit)?.areas ?? []), area], settings });
+  }
+  return pairs;
 }
 
 export class Partners {

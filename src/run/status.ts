@@ -8,6 +8,7 @@ import type { DriftRecord, RunRecord } from '../core/records.ts';
 import { Engine } from '../engine/duckdb.ts';
 import type { SliceEntry } from '../lake/entries.ts';
 import type { HoldRecord } from '../warehouse/target.ts';
+import { askTarget } from './ask-target.ts';
 import { readAsked } from './asked.ts';
 import { allCheckHolds } from './check-holds.ts';
 import type { RunContext } from './context.ts';
@@ -245,24 +246,16 @@ function driftName({ pipeline, kind, field }: Pick<DriftRecord, 'pipeline' | 'ki
   return [pipeline, kind, field].join('\n');
 }
 
-/** What `etl.drift` says, of the first target that can be asked; nothing where none can. */
-async function driftInTarget({
-  targets,
-}: RunContext): Promise<ReadonlyMap<string, Pick<SeenDrift, 'count' | 'first_seen_at'>>> {
+/** What `etl.drift` says; nothing where no target can be asked: that is told among them. */
+async function driftInTarget(
+  context: RunContext,
+): Promise<ReadonlyMap<string, Pick<SeenDrift, 'count' | 'first_seen_at'>>> {
   const select = `SELECT pipeline, kind, field, count, CAST(floor(extract(epoch FROM first_seen_at) * 1000) AS BIGINT) FROM etl.drift`;
-  for (const target of targets) {
-    try {
-      if (!(await target.exists())) continue;
-      const { rows } = await target.query(select, DRIFT_READ);
-      return new Map(
-        rows.map(([pipeline, kind, field, count, atMs]) => [
-          driftName({ pipeline: String(pipeline), kind: String(kind), field: String(field) }),
-          { count: Number(count), first_seen_at: isoTime(Number(atMs)) },
-        ]),
-      );
-    } catch {
-      // What cannot be asked is told among the targets.
-    }
-  }
-  return new Map();
+  const { result } = await askTarget(context, select, DRIFT_READ);
+  return new Map(
+    (result?.rows ?? []).map(([pipeline, kind, field, count, atMs]) => [
+      driftName({ pipeline: String(pipeline), kind: String(kind), field: String(field) }),
+      { count: Number(count), first_seen_at: isoTime(Number(atMs)) },
+    ]),
+  );
 }

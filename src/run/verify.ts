@@ -3,7 +3,7 @@
  * target holds what the lake holds, to the last digit. Finds differences and changes nothing.
  */
 import { asEtlError } from '../core/errors.ts';
-import type { Pipeline, Versions } from '../core/pipeline.ts';
+import { type Pipeline, type Versions, wholeName } from '../core/pipeline.ts';
 import type { FetchRecord } from '../core/records.ts';
 import { differingSums } from '../engine/control-sums.ts';
 import { Engine, quoteList, quoteName } from '../engine/duckdb.ts';
@@ -164,8 +164,7 @@ async function answerProblem(context: RunContext, fetch: FetchRecord): Promise<s
 
 function lakeDifference(pipeline: Pipeline, entry: SliceEntry, problem: string): Difference {
   const { day } = entry.content;
-  const { name, source } = pipeline;
-  const mend = `partner-etl replay ${source.kind === 'part' ? source.of : name} --from ${day} --to ${day}`;
+  const mend = `partner-etl replay ${wholeName(pipeline)} --from ${day} --to ${day}`;
   return { hop: 'lake', pipeline: pipeline.name, day, problem, mend };
 }
 
@@ -211,8 +210,8 @@ async function verifyTarget(context: RunContext, pipeline: Pipeline, asked: Aske
 }
 
 /** Rows without a slice: the lake was restored from an older backup, or somebody put them there. `drop` is the command that takes them out. */
-function unknownDay({ pipelines }: RunContext, { name, source }: Pipeline, day: string, drop: string): string {
-  const asked = source.kind === 'part' ? source.of : name;
+function unknownDay({ pipelines }: RunContext, pipeline: Pipeline, day: string, drop: string): string {
+  const asked = wholeName(pipeline);
   const isReport = pipelines.some((p) => p.name === asked && p.source.kind === 'report');
   const back = isReport
     ? `partner-etl backfill ${asked} --from ${day} --to ${day}`

@@ -4,14 +4,13 @@ import { type Clock, isoTime } from '../../core/clock.ts';
 import { addDays, type Day, daysBetween } from '../../core/days.ts';
 import { isNamed, type Pipeline } from '../../core/pipeline.ts';
 import { foreignText } from '../../core/redact.ts';
-import { AREAS } from '../../partner/settings.ts';
-import { tokenFiles } from '../../partner/token.ts';
 import { readCircuit } from '../../partner/token-circuit.ts';
 import type { HoldRecord } from '../../warehouse/target.ts';
 import { type RunContext, settingsOf } from '../context.ts';
 import { planInbox } from '../inbox.ts';
 import { driftAfter } from '../ledger.ts';
 import { readListed } from '../lists.ts';
+import { credentialPairs } from '../partners.ts';
 import { standingHolds } from '../publish.ts';
 import type { Cause } from './cause.ts';
 import { judgeRuns, refusedCause, type Unstarted } from './run-causes.ts';
@@ -58,24 +57,14 @@ export async function causesNow(context: RunContext, wanted: Wanted, before: Kno
 }
 
 /** Whoever has no credentials cannot be refused. */
-async function circuitCauses({ paths, clock, log, partnerSettings }: RunContext): Promise<Cause[]> {
-  const circuits = new Map<string, Cause>();
-  for (const area of AREAS) {
-    const settings = settingsIfAny(() => partnerSettings(area));
-    if (settings === null) continue;
-    const { circuit } = tokenFiles(settings, paths);
+async function circuitCauses(context: RunContext): Promise<Cause[]> {
+  const { clock, log } = context;
+  const causes: Cause[] = [];
+  for (const [circuit, { settings }] of credentialPairs(context)) {
     const { refusal } = await readCircuit(circuit, settings.credentials, clock.now(), log);
-    if (refusal) circuits.set(circuit, refusedCause(refusal.code, isoTime(refusal.atMs)));
+    if (refusal) causes.push(refusedCause(refusal.code, isoTime(refusal.atMs)));
   }
-  return [...circuits.values()];
-}
-
-function settingsIfAny<T>(read: () => T): T | null {
-  try {
-    return read();
-  } catch {
-    return null;
-  }
+  return causes;
 }
 
 function heldCause(hold: HoldRecord): Cause {

@@ -1,11 +1,9 @@
 /** Calls as their records come, and requests for tokens as the files between processes tell of them. */
-import { isNamed } from '../../core/pipeline.ts';
 import type { FetchRecord } from '../../core/records.ts';
 import { NewFetches } from '../../extract/new-fetches.ts';
-import { AREAS, type PartnerSettings } from '../../partner/settings.ts';
-import { tokenFiles } from '../../partner/token.ts';
 import { readCircuit } from '../../partner/token-circuit.ts';
 import type { RunContext } from '../../run/context.ts';
+import { credentialPairs, isCalled } from '../../run/partners.ts';
 import type { Meters } from './meters.ts';
 
 /** Calls of runs and of commands, also of runs that are at work. */
@@ -17,10 +15,8 @@ export class CallCounts {
   constructor({ pipelines, paths, clock }: RunContext, meters: Meters) {
     this.clock = clock;
     this.meters = meters;
-    // What is pushed is no call; parts come with their whole.
-    const called = pipelines.filter((pipeline) => isNamed(pipeline) && pipeline.source.kind !== 'inbox');
     const since = { vaultRoot: paths.vault, sinceMs: clock.now() };
-    this.sources = called.map(({ name }) => new NewFetches({ ...since, pipeline: name }));
+    this.sources = pipelines.filter(isCalled).map(({ name }) => new NewFetches({ ...since, pipeline: name }));
   }
 
   async read(): Promise<void> {
@@ -54,7 +50,9 @@ export class TokenCounts {
     const { meters, countedMs } = this;
     const { clock, log } = this.context;
     const nowMs = clock.now();
-    for (const [circuitFile, { areas, settings }] of this.pairs()) {
+    for (const [circuitFile, pair] of credentialPairs(this.context)) {
+      const { settings } = pair;
+      const areas = pair.areas.join(',');
       const { requestsMs, refusal } = await readCircuit(circuitFile, settings.credentials, nowMs, log);
       const isNew = (ms: number) => ms > countedMs && ms <= nowMs;
       meters.tokenRequests.inc({ areas }, requestsMs.filter(isNew).length);
@@ -63,28 +61,5 @@ export class TokenCounts {
       meters.tokenRefused.set({ areas }, refusal === null ? 0 : 1);
     }
     this.countedMs = nowMs;
-  }
-
-  /** The pairs of credentials, by the file of their circuit; each with the areas that it is used for. */
-  private pairs(): Map<string, { areas: string; settings: PartnerSettings }> {
-    const { paths, partnerSettings } = this.context;
-    const pairs = new Map<string, { areas: string; settings: PartnerSettings }>();
-    for (const area of AREAS) {
-      const settings = settingsOrNull(() => partnerSettings(area));
-      if (settings === null) continue;
-      const { circuit } = tokenFiles(settings, paths);
-      const known = pairs.get(circuit);
-      pairs.set(circuit, { areas: known ? `${known.areas},${area}` : area, settings });
-    }
-    return pairs;
-  }
-}
-
-/** null where nothing is set to make calls with. */
-function settingsOrNull(read: () => PartnerSettings): PartnerSettings | null {
-  try {
-    return read();
-  } catch {
-    return null;
   }
 }

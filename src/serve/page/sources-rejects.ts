@@ -1,5 +1,5 @@
 /** Rejects by pipeline, day and reason. The raw text stays where it is: `partner-etl rejects`, or the page of the day. */
-import { isNamed } from '../../core/pipeline.ts';
+import { wholeName } from '../../core/pipeline.ts';
 import { Engine, quoteList } from '../../engine/duckdb.ts';
 import type { RunContext } from '../../run/context.ts';
 import type { Reject } from './model.ts';
@@ -35,7 +35,8 @@ async function newestFiles({ pipelines, lake }: RunContext): Promise<string[]> {
 
 async function groupsIn(context: RunContext, files: readonly string[]): Promise<Reject[]> {
   if (files.length === 0) return [];
-  const wholes = new Map(context.pipelines.map((p) => [p.name, isNamed(p) ? p.name : wholeOf(p)]));
+  // People name the whole, also to retry.
+  const wholes = new Map(context.pipelines.map((p) => [p.name, wholeName(p)]));
   const engine = await Engine.open({ tempDir: context.paths.work });
   try {
     const rows = await engine.rows(
@@ -52,9 +53,4 @@ async function groupsIn(context: RunContext, files: readonly string[]): Promise<
   } finally {
     engine.close();
   }
-}
-
-/** People name the whole, also to retry. */
-function wholeOf({ name, source }: RunContext['pipelines'][number]): string {
-  return source.kind === 'part' ? source.of : name;
 }

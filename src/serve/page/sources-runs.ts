@@ -1,12 +1,11 @@
 /** The last runs, with their calls by endpoint against the budgets. */
-
-import { isNamed, type Pipeline } from '../../core/pipeline.ts';
 import type { FetchRecord, RunRecord } from '../../core/records.ts';
 import { fetchesOfRun } from '../../extract/run-fetches.ts';
 import { endpointOf } from '../../partner/endpoints.ts';
-import type { Area, EndpointBudget, PartnerSettings } from '../../partner/settings.ts';
+import type { EndpointBudget, PartnerSettings } from '../../partner/settings.ts';
 import type { RunContext } from '../../run/context.ts';
 import { lastRuns } from '../../run/ledger.ts';
+import { areaOf, isCalled, partnerIfAny } from '../../run/partners.ts';
 import type { EndpointCalls, RunRow } from './model.ts';
 
 const RUNS_SHOWN = 30;
@@ -44,7 +43,9 @@ async function callsOf(context: RunContext, run: RunRecord): Promise<EndpointCal
   const byEndpoint = new Map<string, Tally>();
   for (const pipeline of pipelines.filter(isCalled)) {
     if (!run.pipelines.includes(pipeline.name)) continue;
-    const settings = settingsFor(context, pipeline);
+    const area = areaOf(pipeline);
+    // Without credentials there are no budgets.
+    const settings = area && partnerIfAny(context, area);
     const warn = (message: string) => log.debug(message);
     for await (const fetch of fetchesOfRun(paths.vault, pipeline.name, run, clock.now(), warn))
       count(byEndpoint, fetch, settings);
@@ -57,21 +58,6 @@ async function callsOf(context: RunContext, run: RunRecord): Promise<EndpointCal
     budget_calls: budget?.calls ?? null,
     budget_seconds: budget?.perSeconds ?? null,
   }));
-}
-
-/** What is pushed is not called for; parts come with their whole. */
-function isCalled(pipeline: Pipeline): boolean {
-  return isNamed(pipeline) && pipeline.source.kind !== 'inbox';
-}
-
-/** null: credentials are missing, and with them the budgets. */
-function settingsFor({ partnerSettings }: RunContext, { name, source }: Pipeline): PartnerSettings | null {
-  const area: Area = source.kind === 'report' ? 'reports' : name === 'products' ? 'catalog' : 'retailer';
-  try {
-    return partnerSettings(area);
-  } catch {
-    return null;
-  }
 }
 
 function count(byEndpoint: Map<string, Tally>, fetch: FetchRecord, settings: PartnerSettings | null): void {

@@ -1,7 +1,8 @@
 /** What the page asks a warehouse: reconciliation, drift and the days that it shows on. Each of the first target that can be asked. */
+import { isoTime } from '../../core/clock.ts';
 import { addDays, type Day } from '../../core/days.ts';
-import { asEtlError } from '../../core/errors.ts';
 import { quoteText } from '../../engine/duckdb.ts';
+import { askTarget } from '../../run/ask-target.ts';
 import type { RunContext } from '../../run/context.ts';
 import { driftOfRun, lastRuns } from '../../run/ledger.ts';
 import type { QueryResult } from '../../warehouse/target.ts';
@@ -24,32 +25,14 @@ export interface WarehouseParts {
 
 /** `seen`: what the last runs saw, for when no target can be asked. */
 export async function warehouseParts(context: RunContext, seen: PageModel['drift']): Promise<WarehouseParts> {
-  const reconciled = await ask(context, reconciliationSql(addDays(context.today, -RECONCILED_DAYS)), 5_000);
-  const drift = await ask(context, driftSql(addDays(context.today, -DRIFT_DAYS)), DRIFT_SHOWN);
+  const reconciled = await askTarget(context, reconciliationSql(addDays(context.today, -RECONCILED_DAYS)), 5_000);
+  const drift = await askTarget(context, driftSql(addDays(context.today, -DRIFT_DAYS)), DRIFT_SHOWN);
   return {
     reconciliation: reconciled.result?.rows.map(reconciliationRow) ?? null,
     reconciliation_error: reconciled.error,
     drift: drift.result?.rows.map(driftRow) ?? seen,
     driftedDays: await driftedDays(context),
   };
-}
-
-interface Asked {
-  readonly result: QueryResult | null;
-  /** Why there is no result. */
-  readonly error: string | null;
-}
-
-async function ask({ targets }: Pick<RunContext, 'targets'>, sql: string, limit: number): Promise<Asked> {
-  const errors: string[] = [];
-  for (const target of targets) {
-    try {
-      if (await target.exists()) return { result: await target.query(sql, limit), error: null };
-    } catch (thrown) {
-      errors.push(`${target.name}: ${asEtlError(thrown).message}`);
-    }
-  }
-  return { result: null, error: errors.length > 0 ? errors.join('; ') : 'nothing is loaded yet' };
 }
 
 /** In any case of the two reports that are held against orders the one that is further away; see ReconciliationRow. */
@@ -90,7 +73,7 @@ function driftRow([
     field: String(field),
     count: Number(count),
     example: String(example),
-    first_seen_at: new Date(Number(atMs)).toISOString(),
+    first_seen_at: isoTime(Number(atMs)),
   };
 }
 
@@ -100,7 +83,7 @@ const DRIFTED_SQL = `SELECT DISTINCT r.pipeline, CAST(r.slice_day AS VARCHAR)
 
 /** Days whose current content came with an answer that showed drift. */
 async function driftedDays(context: RunContext): Promise<ReadonlyMap<string, ReadonlySet<Day>>> {
-  const { result } = await ask(context, DRIFTED_SQL, DRIFTED_DAYS);
+  const { result } = await askTarget(context, DRIFTED_SQL, DRIFTED_DAYS);
   const days = new Map<string, Set<Day>>();
   const add = (pipeline: string, day: Day) => days.set(pipeline, (days.get(pipeline) ?? new Set()).add(day));
   for (const [pipeline, day] of result?.rows ?? []) add(String(pipeline), String(day) as Day);
