@@ -82,5 +82,7 @@ export interface SplitResult {
   readonly bytes: number;
   /** With its `\n`; a reader's limit for one object must not be below it. */
   readonly longestLineBytes: number;
+  /** Whether a number of a line has an exponent. */
+  readonly hasExponents: boolean;
   readonly drift: readonly SplitDrift[];
 }

@@ -9,7 +9,7 @@ import { ByteBuffer } from './split-buffer.ts';
 import type { DriftKind } from './split-contract.ts';
 import { type Named, UnknownNames } from './split-drift.ts';
 import type { Fields, KnownField } from './split-fields.ts';
-import { isNumber, isWord, type Literal } from './split-literal.ts';
+import { isNumber, isWithExponent, isWord, type Literal } from './split-literal.ts';
 import { decodeText, type TextScanner } from './split-text.ts';
 
 const QUOTE = 0x22;
@@ -31,6 +31,8 @@ export class Item {
   last: KnownField;
   /** What `_b` says: the first known field with a value of the wrong type. */
   wrong: Uint8Array | null = null;
+  /** Whether a number of a known field, of this item or one before it, has an exponent. The fast path leaves those to this one. */
+  hasExponents = false;
   /** Where the known field in hand begins in `out`. */
   fieldAt = 0;
   /** Where its value's text begins, behind the quote. */
@@ -152,8 +154,10 @@ export class Item {
     const isBooleanText =
       expect === 'boolean' &&
       (isWord(out.bytes, valueAt, out.at, 'true') || isWord(out.bytes, valueAt, out.at, 'false'));
-    if (isNumberText) this.pass('number_as_text');
-    else if (isBooleanText) this.pass('boolean_as_text');
+    if (isNumberText) {
+      this.lookForExponent();
+      this.pass('number_as_text');
+    } else if (isBooleanText) this.pass('boolean_as_text');
     else this.refuse();
   }
 
@@ -161,10 +165,15 @@ export class Item {
   knownLiteral(literal: Literal): void {
     const { expect } = this.last;
     const type = literal === 'number' ? 'number' : 'boolean';
+    if (literal === 'number') this.lookForExponent();
     if (literal === 'null') this.setNull();
     else if (expect === type) this.closeQuote();
     else if (expect !== 'text') this.refuse();
     else this.pass(type === 'number' ? 'text_as_number' : 'boolean_as_text'); // a number came where text is expected
+  }
+
+  private lookForExponent(): void {
+    this.hasExponents ||= isWithExponent(this.out.bytes, this.valueAt, this.out.at);
   }
 
   private closeQuote(): void {

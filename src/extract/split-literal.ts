@@ -48,6 +48,12 @@ export function isNumber(bytes: Uint8Array, from: number, to: number): boolean {
   return p === to;
 }
 
+/** Whether the number literal has an exponent. */
+export function isWithExponent(bytes: Uint8Array, from: number, to: number): boolean {
+  for (let p = from; p < to; p++) if ((bytes[p]! | 0x20) === 0x65) return true;
+  return false;
+}
+
 function digitsFrom(bytes: Uint8Array, from: number, to: number): number {
   let p = from;
   while (p < to && bytes[p]! >= 0x30 && bytes[p]! <= 0x39) p++;

@@ -70,6 +70,7 @@ export class Splitter {
       rejects,
       bytes: input.base,
       longestLineBytes: lines.longestBytes,
+      hasExponents: item.hasExponents,
       drift: [...item.fields.all.flatMap((known) => known.report()), ...item.unknown.report(), ...members.report()],
     };
   }

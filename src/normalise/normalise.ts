@@ -28,6 +28,8 @@ export interface NormaliseInput {
   readonly linesFile: string;
   readonly lines: number;
   readonly longestLineBytes: number;
+  /** Whether a number of the lines may have an exponent. */
+  readonly hasExponents: boolean;
   /** Newline-delimited JSON of the splitter's rejects. */
   readonly splitRejectsFile: string;
   readonly splitRejects: number;
@@ -129,7 +131,7 @@ async function readLines(engine: Engine, input: NormaliseInput): Promise<string>
   const size = Math.max(input.longestLineBytes + 1024, 64 * 1024);
   const source = `read_json(${quoteText(input.linesFile)}, format = 'newline_delimited', records = true, compression = 'uncompressed',
     maximum_object_size = ${size}, columns = ${lineColumns(pipeline)})`;
-  const select = typedSelect(pipeline, source, input.range, input.timeZone);
+  const select = typedSelect(pipeline, source, input.range, input.timeZone, input);
   const options = `FORMAT parquet, COMPRESSION lz4, ROW_GROUP_SIZE ${TYPED_GROUP_ROWS}, PRESERVE_ORDER true`;
   // Without a line there is nothing that DuckDB could read columns from.
   const rows = input.lines === 0 ? `(${select}) LIMIT 0` : `(${select})`;

@@ -60,7 +60,7 @@ export async function dropTables(engine: Engine, pipeline: Pipeline): Promise<vo
 /** Makes table `told`: the typed rows, with `_version`, the hash of what makes a difference. */
 export async function readTold(engine: Engine, { pipeline, source, lines }: Told, timeZone: string): Promise<void> {
   const { told } = tableNames(pipeline);
-  const rows = typedSelect(pipeline, source, null, timeZone, CARRIED);
+  const rows = typedSelect(pipeline, source, null, timeZone, { hasExponents: true }, CARRIED);
   const fetched = quoteName(FETCH_COLUMN);
   // Without a line there is nothing that DuckDB could read columns from.
   const read = await engine.run(

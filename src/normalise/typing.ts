@@ -9,6 +9,7 @@ import type { DayRange } from '../core/days.ts';
 import type { DerivedColumn, Pipeline, SourceColumn } from '../core/pipeline.ts';
 import { rowHashSql } from '../engine/content.ts';
 import { quoteName, quoteText } from '../engine/duckdb.ts';
+import { decimalIn, hasMoreDecimals, type NumberForm, wholeIn } from './number-text.ts';
 import { zoneStretches } from './zone.ts';
 
 /** Between the code of a reject and its detail: U+241F would be visible, U+001F is not. */
@@ -29,27 +30,28 @@ export function lineColumns(pipeline: Pipeline, carried: readonly string[] = [])
 
 /**
  * The typed relation over `source` (a FROM item with the line columns). `range`: days outside of it make a row a reject; null
- * where no day can be wrong. `carried`: further columns of the source that the relation shall have.
+ * where no day can be wrong. `carried`: further columns of the source that the relation shall have. `form`: how numbers are spelled.
  */
 export function typedSelect(
   pipeline: Pipeline,
   source: string,
   range: DayRange | null,
   timeZone: string,
+  form: NumberForm,
   carried: readonly string[] = [],
 ): string {
   const raws = pipeline.columns.map((c) => `${quoteName(c.field)} AS ${raw(c.column)}`);
-  const typed = pipeline.columns.map((c) => `${typedValue(c)} AS ${quoteName(c.column)}`);
+  const typed = pipeline.columns.map((c) => `${typedValue(c, form)} AS ${quoteName(c.column)}`);
   const checked = pipeline.columns.map((c) => c.column).map(raw);
   const times = new Set(pipeline.derived.filter((d) => d.rule !== 'status-group').map((d) => d.from));
-  const walls = [...times].map((column) => `TRY_CAST(${raw(column)} AS TIMESTAMP) AS ${wall(column)}`);
+  const walls = [...times].map((column) => `${timeIn(raw(column), 'TIMESTAMP')} AS ${wall(column)}`);
   const derived = pipeline.derived.map((d) => `${derivedValue(d, range, timeZone)} AS ${quoteName(d.column)}`);
   const stored = [...pipeline.columns, ...pipeline.derived].map((c) => quoteName(c.column));
   const also = carried.map((name) => `${quoteName(name)}, `).join('');
   return `SELECT *, ${rowHashSql(pipeline)} AS _hash FROM (
     SELECT _item, _offset, _length, extra, ${also}${stored.join(', ')},
       ${rejectCase(pipeline, range)} AS _reject,
-      ${driftText(pipeline)} AS _drift
+      ${driftText(pipeline, form)} AS _drift
     FROM (SELECT *${derived.map((d) => `, ${d}`).join('')} FROM (
       SELECT _i::BIGINT AS _item, _o::BIGINT AS _offset, _l::BIGINT AS _length, _x AS extra, _b, ${also}
         ${[...checked, ...typed, ...walls].join(',\n        ')}
@@ -58,33 +60,31 @@ export function typedSelect(
   )`;
 }
 
-function typedValue(column: SourceColumn): string {
+function typedValue(column: SourceColumn, form: NumberForm): string {
   const text = raw(column.column);
   switch (column.kind) {
     case 'money':
     case 'percentage':
-      return `TRY_CAST(${text} AS DECIMAL(18,6))`;
+      return decimalIn(text, form);
     case 'ratio':
       return `TRY_CAST(${text} AS DOUBLE)`;
     case 'count':
-      return wholeNumber(text);
+      return wholeIn(text, form);
     case 'boolean':
       return `(${text} = 'true')`;
     case 'day':
       return dayPart(text);
     case 'utc-time':
-      return `TRY_CAST(${text} AS TIMESTAMPTZ)`;
+      return timeIn(text, 'TIMESTAMPTZ');
     default:
       return text;
   }
 }
 
-/** `1e2` and `3.0` are whole, `1.5` is not; a plain cast would round it. */
-function wholeNumber(text: string): string {
-  const decimal = `TRY_CAST(${text} AS DECIMAL(38,12))`;
-  return `CASE WHEN ${text} IS NULL THEN NULL
-      WHEN NOT (contains(${text}, '.') OR contains(${text}, 'e') OR contains(${text}, 'E')) THEN TRY_CAST(${text} AS BIGINT)
-      WHEN ${decimal} = trunc(${decimal}) THEN TRY_CAST(trunc(${decimal}) AS BIGINT) END`;
+/** Null for what is no time, or no time of four digits' years in every zone: DuckDB also reads `infinity`, `epoch` and years before Christ. */
+function timeIn(text: string, type: 'TIMESTAMP' | 'TIMESTAMPTZ'): string {
+  const time = `TRY_CAST(${text} AS ${type})`;
+  return `CASE WHEN ${time} >= ${type} '1900-01-01 00:00:00' AND ${time} < ${type} '9999-01-01 00:00:00' THEN ${time} END`;
 }
 
 /** `yyyy-MM-dd`, alone or before a `T` or a space; `2026-1-5` and 30 February are no days. */
@@ -98,9 +98,9 @@ function derivedValue(derived: DerivedColumn, range: DayRange | null, timeZone: 
   const wallClock = wall(derived.from);
   switch (derived.rule) {
     case 'local-time':
-      return `CASE WHEN ${hasOffset(from)} THEN timezone(${quoteText(timeZone)}, TRY_CAST(${from} AS TIMESTAMPTZ)) ELSE ${wallClock} END`;
+      return `CASE WHEN ${hasOffset(from)} THEN timezone(${quoteText(timeZone)}, ${timeIn(from, 'TIMESTAMPTZ')}) ELSE ${wallClock} END`;
     case 'utc-time':
-      return `CASE WHEN ${hasOffset(from)} THEN TRY_CAST(${from} AS TIMESTAMPTZ) ${range ? inStretches(wallClock, range, timeZone) : ''}
+      return `CASE WHEN ${hasOffset(from)} THEN ${timeIn(from, 'TIMESTAMPTZ')} ${range ? inStretches(wallClock, range, timeZone) : ''}
         ELSE ${firstPass(wallClock, timeZone)} END`;
     case 'status-group':
       return statusGroup(from);
@@ -166,14 +166,12 @@ function rejectCase(pipeline: Pipeline, range: DayRange | null): string {
 }
 
 /** Names of what was mended or not understood in a row, each with a comma behind; '' for most rows. */
-function driftText(pipeline: Pipeline): string {
+function driftText(pipeline: Pipeline, form: NumberForm): string {
   const parts = pipeline.columns
     .filter((c) => c.kind === 'money' || c.kind === 'percentage')
     .map((c) => {
       const r = raw(c.column);
-      const long = `(length(${r}) > 8 OR contains(${r}, 'e') OR contains(${r}, 'E'))`;
-      const more = `TRY_CAST(${r} AS DECIMAL(38,18)) <> ${quoteName(c.column)}`;
-      return `CASE WHEN ${long} AND ${more} THEN ${quoteText(`rounded:${c.column},`)} ELSE '' END`;
+      return `CASE WHEN ${hasMoreDecimals(r, form)} AND ${quoteName(c.column)} IS NOT NULL THEN ${quoteText(`rounded:${c.column},`)} ELSE '' END`;
     });
   for (const d of pipeline.derived) {
     const [from, value] = [quoteName(d.from), quoteName(d.column)];

@@ -139,6 +139,7 @@ async function toldThen({ context, engine }: Session, items: Pipeline, fetch: Fe
     linesFile: answer.linesFile,
     lines: answer.split.lines,
     longestLineBytes: answer.split.longestLineBytes,
+    hasExponents: answer.split.hasExponents,
     splitRejectsFile: answer.splitRejectsFile,
     splitRejects: answer.split.rejects,
     fetchId: fetch.fetch_id,

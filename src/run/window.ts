@@ -110,6 +110,7 @@ export async function applyWindow(
       linesFile: taken.answer.linesFile,
       lines: taken.answer.split.lines,
       longestLineBytes: taken.answer.split.longestLineBytes,
+      hasExponents: taken.answer.split.hasExponents,
       splitRejectsFile: taken.answer.splitRejectsFile,
       splitRejects: taken.answer.split.rejects,
       fetchId: fetch.fetch_id,

@@ -51,6 +51,22 @@ describe('drift', () => {
   });
 });
 
+describe('exponents', () => {
+  it.each([
+    ['{"price":1.5},{"price":2e1}', true],
+    ['{"price":-0.0E+5}', true],
+    ['{"price":"3E-2"}', true],
+    ['{"price":"3\\u00452"}', true],
+    ['{"price":1.5},{"price":"20"},{"price":null},{"final":true}', false],
+    ['{"id":"1e2","final":"true"},{"new":1e2}', false],
+    ['{"id":1e2}', true],
+  ])('are told of the numbers of known fields: %s', (items, told) => {
+    const answer = bytesOf(`{"items":[${items}]}`);
+    for (const cuts of [[], Array.from({ length: answer.length - 1 }, (_, at) => at + 1)])
+      expect(split(answer, cuts).result!.hasExponents).toBe(told);
+  });
+});
+
 describe('a number of an unknown field', () => {
   it('stays as it is written, but for one that no warehouse can hold, which becomes a text', () => {
     const numbers = ['1e1000', '-2E+1000', '1.50', '1e1001', '[-3.2E-99999]', '9'.repeat(1001)];

@@ -37,6 +37,7 @@ export async function normaliseText(
       linesFile,
       lines: split.lines,
       longestLineBytes: split.longestLineBytes,
+      hasExponents: split.hasExponents,
       splitRejectsFile,
       splitRejects: split.rejects,
       fetchId: 'f-test',
