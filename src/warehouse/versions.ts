@@ -5,7 +5,8 @@
  * A publication may bring days in any order and take rows away, so what it touches is the things: those of the rows that its
  * slices had and of the rows that they have now. They are noted in a temporary table for each family, before and after a slice
  * is replaced, and at the end all their rows are looked at, but only those whose `observed_to` is wrong are written. A
- * warehouse that is made afresh has its rows looked at without such notes.
+ * warehouse that is made afresh has its rows looked at without such notes; and where rows come with it, worked out over all
+ * of them, into tables that held nothing, there is nothing left to look at.
  *
  * The SQL is the same in both engines but for the name under which they know a row's place.
  */
@@ -17,7 +18,10 @@ import { factTable, onDays, type PipelineLoad, sameIn } from './slice-sql.ts';
 /** The engine, inside the publication's transaction. */
 export interface VersionEngine {
   readonly place: 'rowid' | 'ctid';
+  /** Whether rows come with the `observed_to` that all rows of the publication together tell. */
+  readonly bringsEnds: boolean;
   run(sql: string): Promise<unknown>;
+  row(sql: string): Promise<Readonly<Record<string, unknown>>>;
 }
 
 /** What one publication is loaded into. */
@@ -36,20 +40,34 @@ export async function loadVersioned(
   loads: readonly PipelineLoad[],
   loadOne: (load: PipelineLoad) => Promise<number>,
 ): Promise<number> {
-  const families = new Map<string, Versioned>();
+  const families = new Map<string, Versioned | null>();
   let rows = 0;
   for (const load of loads) {
     const whole = wholeOf(load.pipeline, scope.pipelines);
     if (whole && !families.has(whole.name)) {
-      families.set(whole.name, whole);
-      if (!scope.afresh) await scope.engine.run(newNotes(whole));
+      const isRight = await comesRight(scope, whole, loads);
+      families.set(whole.name, isRight ? null : whole);
+      if (!isRight && !scope.afresh) await scope.engine.run(newNotes(whole));
     }
-    if (whole) await note(scope, whole, load);
+    const unsettled = whole && families.get(whole.name);
+    if (unsettled) await note(scope, unsettled, load);
     rows += await loadOne(load);
-    if (whole) await note(scope, whole, load);
+    if (unsettled) await note(scope, unsettled, load);
   }
-  for (const whole of families.values()) await settle(scope, whole);
+  for (const whole of families.values()) if (whole) await settle(scope, whole);
   return rows;
+}
+
+/** Whether all rows that the family will have come with their ends: it holds none yet, and parts do not come without their whole. */
+async function comesRight(scope: LoadScope, whole: Versioned, loads: readonly PipelineLoad[]): Promise<boolean> {
+  if (!scope.engine.bringsEnds || !loads.some(({ pipeline }) => pipeline.name === whole.name)) return false;
+  const family = [whole, ...partsOf(whole, scope.pipelines)];
+  const held = family.map((one) => `EXISTS (SELECT 1 FROM ${factTable(one)})`).join(' OR ');
+  return (await scope.engine.row(`SELECT ${held} AS held`)).held === false;
+}
+
+function partsOf(whole: Versioned, pipelines: readonly Pipeline[]): Pipeline[] {
+  return pipelines.filter(({ versions }) => versions?.within === whole.name);
 }
 
 /** The pipeline whose rows are the versions; null for rows that are facts of their day. */
@@ -95,9 +113,8 @@ async function settle({ engine, pipelines, afresh }: LoadScope, whole: Versioned
   if (!afresh) await engine.run(`ANALYZE ${notesOf(whole)}`);
   const notes = afresh ? null : notesOf(whole);
   await engine.run(updating(whole, engine, versionEnds(whole, engine, notes)));
-  for (const part of pipelines)
-    if (part.versions?.within === whole.name)
-      await engine.run(updating(part, engine, partEnds(part, whole, engine, notes)));
+  for (const part of partsOf(whole, pipelines))
+    await engine.run(updating(part, engine, partEnds(part, whole, engine, notes)));
   if (!afresh) await engine.run(`DROP TABLE ${notesOf(whole)}`);
 }
 

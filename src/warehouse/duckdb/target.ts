@@ -18,7 +18,7 @@ import { NO_SETTINGS, recordSettings, settingsDiffer, type WarehouseSettings } f
 import { checkFiles } from '../slice-files.ts';
 import { daySums, daySumsOf, emptying, loadsOf } from '../slice-sql.ts';
 import type { LoadSlice, Publication, PublishResult, QueryResult, Receipts, SliceSums, Target } from '../target.ts';
-import { loadVersioned } from '../versions.ts';
+import { loadVersioned, type VersionEngine } from '../versions.ts';
 import { duckdbChecks } from './check-engine.ts';
 import { duckdbBookkeeping } from './dialect.ts';
 import { loadPipeline } from './load.ts';
@@ -222,8 +222,13 @@ class DuckdbTarget implements Target {
     const checks = duckdbChecks(engine, this.clock);
     await proveChecks(checks, publication.checks ?? []);
     const at = isoTime(this.clock.now());
-    const place = 'rowid' as const;
-    const scope = { engine: { place, run: (sql: string) => engine.run(sql) }, pipelines: this.pipelines, afresh };
+    const versions: VersionEngine = {
+      place: 'rowid',
+      bringsEnds: false, // only those that some files together tell
+      run: (sql) => engine.run(sql),
+      row: (sql) => engine.row(sql),
+    };
+    const scope = { engine: versions, pipelines: this.pipelines, afresh };
     const loaded = await engine.transaction(async () => {
       for (const statement of afresh ? emptying(this.pipelines, at) : []) await engine.run(statement);
       const rows = await spanning(publication.tracer ?? noTracer, 'load', { slices: changed.length }, () =>

@@ -23,7 +23,7 @@ import { NO_SETTINGS, recordSettings, settingsDiffer, type WarehouseSettings } f
 import { checkFiles } from '../slice-files.ts';
 import { daySums, daySumsOf, emptying, loadsOf } from '../slice-sql.ts';
 import type { LoadSlice, Publication, PublishResult, QueryResult, Receipts, SliceSums, Target } from '../target.ts';
-import { loadVersioned } from '../versions.ts';
+import { loadVersioned, type VersionEngine } from '../versions.ts';
 import { postgresBookkeeping } from './bookkeeping.ts';
 import { checkServer } from './check.ts';
 import { postgresChecks, withoutWriting } from './check-engine.ts';
@@ -191,8 +191,13 @@ class PostgresTarget implements Target {
         const checks = postgresChecks(client);
         await withoutWriting(client, () => proveChecks(checks, publication.checks ?? []));
         const at = isoTime(this.clock.now());
-        const place = 'ctid' as const;
-        const scope = { engine: { place, run: (sql: string) => client.query(sql) }, pipelines: this.pipelines, afresh };
+        const versions: VersionEngine = {
+          place: 'ctid',
+          bringsEnds: true,
+          run: (sql) => client.query(sql),
+          row: async (sql) => (await client.query(sql)).rows[0],
+        };
+        const scope = { engine: versions, pipelines: this.pipelines, afresh };
         for (const statement of afresh ? emptying(this.pipelines, at) : []) await client.query(statement);
         const loads = loadsOf(changed);
         const ended = await versionEnds(engine, loads);
