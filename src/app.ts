@@ -5,6 +5,7 @@ import { type Config, requirePartner, timingOf, todayOf } from './config.ts';
 import type { Clock } from './core/clock.ts';
 import { EtlError } from './core/errors.ts';
 import { type Log, logWith } from './core/log.ts';
+import { wholeName } from './core/pipeline.ts';
 import type { Progress } from './core/progress.ts';
 import type { FetchRecord } from './core/records.ts';
 import { noTracer, type Tracer } from './core/tracer.ts';
@@ -61,7 +62,7 @@ export async function openApp(world: Surroundings): Promise<App> {
       stateDir: paths.state,
       scopes: scopesOf(pipelines),
     }),
-    lake: new Lake(paths.lake),
+    lake: new Lake(paths.lake, { wholeName: replayedAs }),
     clock,
     log: world.log,
     progress: world.progress,
@@ -73,6 +74,12 @@ export async function openApp(world: Surroundings): Promise<App> {
     openClient: (area, runId, onFetch) => openPartner(world, pacing, area, runId, onFetch),
   };
   return { context, close: async () => void (await Promise.all(targets.map((t) => t.close()))) };
+}
+
+/** By which name people replay the pipeline. */
+function replayedAs(name: string): string {
+  const found = pipelines.find((pipeline) => pipeline.name === name);
+  return found ? wholeName(found) : name;
 }
 
 async function makeHome(root: string): Promise<void> {

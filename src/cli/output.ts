@@ -36,10 +36,17 @@ export function printTable(out: Writer, columns: readonly TableColumn[], rows: r
   out.write(`${[line(titles), rule, ...texts.map(line)].join('\n')}\n`);
 }
 
-/** RFC 4180, with a heading; null is an empty field, an empty text is `""`. */
+/**
+ * RFC 4180, with a heading; null is an empty field, an empty text is `""`. A text that a spreadsheet would take for a formula has a `'`
+ * before it, and so has one that begins with `'` before such a sign: whoever takes one away has the text again.
+ */
 export function printCsv(out: Writer, titles: readonly string[], rows: readonly (readonly Cell[])[]): void {
   for (const row of [titles, ...rows]) out.write(`${row.map(csvField).join(',')}\r\n`);
 }
+
+/** What begins a formula, a sign with something behind it; the wide forms of the signs do so too where they are usual. */
+const FORMULA = /^'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]./s;
+const NUMBER = /^-?\d+(?:\.\d+)?(?:e[-+]?\d+)?$/i;
 
 const GAP = '  ';
 /** No column is cut below this, however narrow the terminal. */
@@ -74,6 +81,6 @@ function pad(text: string, width: number, align: 'left' | 'right'): string {
 
 function csvField(cell: Cell): string {
   if (cell === null || cell === undefined) return '';
-  const text = String(cell);
+  const text = FORMULA.test(String(cell)) && !NUMBER.test(String(cell)) ? `'${cell}` : String(cell);
   return text === '' || /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

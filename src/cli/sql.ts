@@ -20,7 +20,14 @@ export function register(program: Command, cli: CliContext): void {
     .description('query the warehouse, read-only')
     .argument('<query>', 'one SQL statement')
     .option('--target <name>', 'duckdb or postgres; the first that is switched on when absent')
-    .addOption(new Option('--format <form>', 'how to print').choices(['table', 'csv', 'json']).default('table'))
+    .addOption(
+      new Option(
+        '--format <form>',
+        "how to print; csv puts a ' before a text that a spreadsheet would take for a formula",
+      )
+        .choices(['table', 'csv', 'json'])
+        .default('table'),
+    )
     .option('--json', 'the same as --format json')
     .option('--limit <rows>', 'rows to print at the most', wholeNumber(1, 10_000_000), 1000)
     .action(async (query: string, options: Options) => {

@@ -13,7 +13,8 @@ export interface DayRange {
   readonly to: Day;
 }
 
-const SHAPE = /^\d{4}-\d{2}-\d{2}$/;
+/** There is no year 0: Postgres refuses it, and DuckDB takes it for 1 before Christ. */
+const SHAPE = /^(?!0000)\d{4}-\d{2}-\d{2}$/;
 const MS_PER_DAY = 86_400_000;
 
 /** Whether the text is a day that exists in the calendar. */

@@ -71,8 +71,19 @@ export function assert(condition: unknown, message: string): asserts condition {
 export function asEtlError(thrown: unknown): EtlError {
   if (thrown instanceof EtlError) return thrown;
   const message = thrown instanceof Error ? thrown.message : String(thrown);
-  return new EtlError('failed', 'unexpected', message, { cause: thrown });
+  if (NO_ROOM.has((thrown as NodeJS.ErrnoException | null)?.code ?? ''))
+    return new EtlError('failed', 'no_room', message, {
+      cause: thrown,
+      hint: 'make room on that disk (or raise the quota), then the same command goes on',
+    });
+  return new EtlError('failed', 'unexpected', message, {
+    cause: thrown,
+    hint: 'see whether the disk is full, then give the same command again; --verbose shows where it arose, partner-etl doctor looks at this machine',
+  });
 }
+
+/** Of system calls: the disk is full, a quota is used up, a file may not grow any more. */
+const NO_ROOM: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
 export const EXIT = { done: 0, failed: 1, usage: 2, setAside: 3, refused: 4, locked: 75 } as const;
 

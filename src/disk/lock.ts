@@ -6,10 +6,11 @@
  * hence the set of names held here. Beside it stands `<name>.json`, which tells others who holds it; it is only information.
  */
 import { randomBytes } from 'node:crypto';
-import { access, constants, link, lstat, mkdir, rm } from 'node:fs/promises';
+import { access, constants, copyFile, link, lstat, mkdir, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
+import { z } from 'zod';
 import type { Clock } from '../core/clock.ts';
 import { isoTime } from '../core/clock.ts';
 import { EtlError } from '../core/errors.ts';
@@ -25,6 +26,8 @@ export interface LockHolder {
 export interface Lock {
   release(): Promise<void>;
 }
+
+const holderShape = z.object({ pid: z.int(), host: z.string(), since: z.string(), what: z.string() });
 
 const heldHere = new Set<string>();
 
@@ -58,13 +61,32 @@ export async function tryLock(file: string, what: string, clock: Clock): Promise
   return { release };
 }
 
-/** The lock, or null when another process has it. */
+/** The lock, or null when another process has it. Errors: `failed/lock_file` for a damaged file, which nobody could ever take. */
 async function open(file: string): Promise<DuckDBInstance | null> {
   try {
     return await DuckDBInstance.create(file, SMALL);
   } catch (error) {
-    if (await isAllowed(path.dirname(file), constants.W_OK)) return null;
-    throw error;
+    if (!(await isAllowed(path.dirname(file), constants.W_OK))) throw error;
+    if (await isSound(file)) return null;
+    throw new EtlError('failed', 'lock_file', `the lock file ${file} is damaged`, {
+      cause: error,
+      concern: { file },
+      hint: `see that no partner-etl is at work in that home directory, then: rm ${file}`,
+    });
+  }
+}
+
+/** Whether DuckDB can open a copy of the file. It holds nothing and is not written to, so a copy is whole also while it is held. */
+async function isSound(file: string): Promise<boolean> {
+  const copy = `${file}.${randomBytes(6).toString('hex')}.tmp`;
+  try {
+    await copyFile(file, copy);
+    (await DuckDBInstance.create(copy, { ...SMALL, access_mode: 'READ_ONLY' })).closeSync();
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await rm(copy, { force: true });
   }
 }
 
@@ -121,10 +143,14 @@ export async function waitLock(
   }
 }
 
-/** Who took the lock last; meaningful while it is held. */
+/** Who took the lock last, null where that is not known; meaningful while it is held. */
 export async function lockHolder(file: string): Promise<LockHolder | null> {
   const text = await readIfThere(`${path.resolve(file)}.json`);
-  return text === null ? null : (JSON.parse(text) as LockHolder);
+  try {
+    return text === null ? null : holderShape.parse(JSON.parse(text));
+  } catch {
+    return null; // Damaged: it is only information.
+  }
 }
 
 /** The same in words. */

@@ -39,6 +39,8 @@ export class Engine {
       autoinstall_known_extensions: 'false',
       autoload_known_extensions: 'false',
       preserve_insertion_order: 'false',
+      // A run reads each file once or twice; kept, they fill the memory there is (1,000 days of 1,000 rows: 185 MB more).
+      enable_external_file_cache: 'false',
     };
     if (options.threads !== undefined) config.threads = String(options.threads);
     if (options.readOnly) config.access_mode = 'READ_ONLY';

@@ -29,6 +29,8 @@ export interface ErasedValue {
 const KIND = z.enum(['sub-id', 'order-id', 'order-item-id']);
 const values = z.object({
   values: z.array(z.object({ kind: KIND, hmac: z.string(), chars: z.int().positive(), mark: z.string() })),
+  /** Of the list under the key, so that no damage to either goes unnoticed. Older lists lack it. */
+  proof: z.string().optional(),
 });
 type Known = z.infer<typeof values>['values'][number];
 
@@ -77,17 +79,14 @@ export class Erasures {
     const [key, text] = [await readIfThere(keyFile(folder)), await readIfThere(listFile(folder))];
     if (text === null) return new Erasures(folder, key?.trim() || randomBytes(KEY_BYTES).toString('hex'), []);
     const parsed = values.safeParse(jsonIn(text));
-    if (parsed.success && key !== null) return new Erasures(folder, key.trim(), parsed.data.values);
+    if (parsed.success && key !== null && isProved(key.trim(), parsed.data))
+      return new Erasures(folder, key.trim(), parsed.data.values);
     const file = key === null ? keyFile(folder) : listFile(folder);
-    throw new EtlError(
-      'failed',
-      'damaged_erasures',
-      `${file} is ${key === null ? 'missing' : 'damaged'}: what was erased would not be recognised`,
-      {
-        concern: { file },
-        hint: 'restore it from a backup; or delete both files in that folder and erase the values again',
-      },
-    );
+    const what = key === null ? `${file} is missing` : `${file} is damaged, or ${keyFile(folder)} is`;
+    throw new EtlError('failed', 'damaged_erasures', `${what}: what was erased would not be recognised`, {
+      concern: { file },
+      hint: `restore ${folder} from a backup; or rm ${keyFile(folder)} ${listFile(folder)} and erase the values again`,
+    });
   }
 
   get isEmpty(): boolean {
@@ -150,12 +149,22 @@ export class Erasures {
     await mkdir(this.folder, { recursive: true, mode: 0o700 });
     if ((await readIfThere(keyFile(this.folder))) === null)
       await writeAtomic(keyFile(this.folder), `${this.key}\n`, SECRET);
-    await writeJson(listFile(this.folder), { values: [...this.known.values()] }, SECRET);
+    const known = [...this.known.values()];
+    await writeJson(listFile(this.folder), { values: known, proof: proofOf(this.key, known) }, SECRET);
   }
 
   private hmac(kind: ErasedKind, text: string): string {
     return createHmac('sha256', this.key).update(`${kind}\n${text}`).digest('hex');
   }
+}
+
+function isProved(key: string, { values: known, proof }: z.infer<typeof values>): boolean {
+  return proof === undefined || proof === proofOf(key, known);
+}
+
+function proofOf(key: string, known: readonly Known[]): string {
+  const told = known.map(({ kind, hmac, chars, mark }) => [kind, hmac, chars, mark]);
+  return createHmac('sha256', key).update(JSON.stringify(told)).digest('hex');
 }
 
 function keyFile(folder: string): string {

@@ -5,7 +5,6 @@
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { EtlError } from '../core/errors.ts';
 import type { FetchRecord } from '../core/records.ts';
 
 const SIDECAR = '.json';
@@ -22,7 +21,7 @@ interface Source {
   readonly rest: AsyncGenerator<FetchRecord>;
 }
 
-/** `names` are files of `folder`, sorted. `warn` is told of records that are torn, which are left out. */
+/** `names` are files of `folder`, sorted. `warn` is told of records that are torn or damaged, which are left out. */
 export async function* fetchesOf(
   folder: string,
   names: readonly string[],
@@ -36,7 +35,7 @@ export async function* fetchesOf(
     rest: inOrder(runRecords(path.join(folder, name), warn)),
   }));
   if (sidecars.length > 0)
-    sources.push({ age: ageOf(sidecars[0]!), head: null, rest: sidecarRecords(folder, sidecars) });
+    sources.push({ age: ageOf(sidecars[0]!), head: null, rest: sidecarRecords(folder, sidecars, warn) });
   for (;;) {
     const oldest = sources.reduce<Source | null>((a, b) => (a === null || b.age < a.age ? b : a), null);
     if (oldest === null) return;
@@ -55,19 +54,16 @@ function ageOf(id: string): string {
   return id.slice(1);
 }
 
-async function* sidecarRecords(folder: string, names: readonly string[]): AsyncGenerator<FetchRecord> {
-  for (const name of names) yield await readSidecar(path.join(folder, name));
-}
-
-async function readSidecar(file: string): Promise<FetchRecord> {
-  try {
-    return JSON.parse(await readFile(file, 'utf8')) as FetchRecord;
-  } catch (cause) {
-    throw new EtlError('failed', 'damaged_sidecar', `${file} is no fetch record`, {
-      cause,
-      concern: { file },
-      hint: 'move it away; the answer it describes can be fetched again',
-    });
+async function* sidecarRecords(
+  folder: string,
+  names: readonly string[],
+  warn: (message: string) => void,
+): AsyncGenerator<FetchRecord> {
+  for (const name of names) {
+    const record = recordIn(await readFile(path.join(folder, name), 'utf8'));
+    // Its id is the file's name: under another one it would pass for a fetch that never was.
+    if (record && `${record.fetch_id}${SIDECAR}` === name) yield record;
+    else warn(`${path.join(folder, name)} is no fetch record and is left out`);
   }
 }
 

@@ -155,7 +155,7 @@ function damaged(name: string, position: number, byte: number, fault: string | n
     `${name} is damaged at delivery ${position}, byte ${byte}: ${fault}`,
     {
       concern: { file: name },
-      hint: 'the deliveries before it are sound; restore the file from a backup, or move it away to go on without it',
+      hint: `restore ${name} from a backup; or move it away to go on without it: the deliveries before it are sound`,
     },
   );
 }

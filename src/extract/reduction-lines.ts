@@ -37,6 +37,7 @@ const CHARACTERS_A_WRITE = 256 * 1024;
 /** Printable ASCII that stands in JSON as it is: most lines are nothing else, and need neither escapes nor cleaning. */
 const PLAIN = /^[ !#-[\]-~]*$/;
 const REPLACED = '\ufffd';
+const BAD_QUOTES = 'bad_quotes:a quote is not closed, or text stands beside it';
 
 /**
  * Writes the lines of a decoded file into `linesFile`.
@@ -118,8 +119,8 @@ class LineMaker {
     const { delimiter } = this.format;
     const cells = cellsOf(text, delimiter);
     const start = `{"_i":"${this.lines}","_raw":${json(text.slice(0, LIMITS.rejectRawBytes))}`;
-    if (cells.length !== header.width) {
-      const wrong = `wrong_fields:${cells.length} fields where the header has ${header.width}`;
+    if (cells?.length !== header.width) {
+      const wrong = cells ? `wrong_fields:${cells.length} fields where the header has ${header.width}` : BAD_QUOTES;
       return `${start},"_b":${JSON.stringify(wrong)}}\n`;
     }
     let line = start;
@@ -146,7 +147,7 @@ interface Header {
 }
 
 function headerOf(text: string, { delimiter, columns }: ReductionFormat): Header {
-  const names = cellsOf(text, delimiter).map((cell) => cell.trim());
+  const names = (cellsOf(text, delimiter) ?? []).map((cell) => cell.trim());
   const lower = names.map((name) => name.toLowerCase());
   const places = FIELDS.map((field) => lower.indexOf(columns[field].toLowerCase()));
   const missing = FIELDS.filter((_, i) => places[i] === -1).map((field) => columns[field]);
@@ -163,16 +164,23 @@ function headerOf(text: string, { delimiter, columns }: ReductionFormat): Header
     );
   }
   const unknownPlaces = names.flatMap((_, i) => (places.includes(i) ? [] : [i]));
-  return {
-    width: names.length,
-    places,
-    unknownPlaces,
-    unknown: unknownPlaces.map((i) => clean(names[i]!).slice(0, 100)),
-  };
+  const unknown = apart(unknownPlaces.map((i) => clean(clean(names[i]!).slice(0, 100))));
+  return { width: names.length, places, unknownPlaces, unknown };
 }
 
-/** The cells of a line; a cell in quotes may hold the delimiter, and a quote as two. */
-function cellsOf(text: string, delimiter: string): string[] {
+/** The names with a number behind those that were there before, so that no column hides another. */
+function apart(names: readonly string[]): string[] {
+  const taken = new Set<string>();
+  for (const name of names) {
+    let one = name;
+    for (let i = 2; taken.has(one); i++) one = `${name} (${i})`;
+    taken.add(one);
+  }
+  return [...taken];
+}
+
+/** The cells of a line; a cell in quotes may hold the delimiter, and a quote as two. Null where quotes do not fit. */
+function cellsOf(text: string, delimiter: string): string[] | null {
   if (!text.includes('"')) return text.split(delimiter);
   const cells: string[] = [];
   let at = 0;
@@ -187,6 +195,8 @@ function cellsOf(text: string, delimiter: string): string[] {
     while (end < text.length && !(text[end] === '"' && text[end + 1] !== '"')) end += text[end] === '"' ? 2 : 1;
     cells.push(text.slice(at + 1, end).replaceAll('""', '"'));
     const next = text.indexOf(delimiter, end + 1);
+    const isClosed = end < text.length && text.slice(end + 1, next === -1 ? text.length : next).trim() === '';
+    if (!isClosed) return null;
     at = next === -1 ? text.length + 1 : next + 1;
   }
   return cells;

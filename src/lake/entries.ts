@@ -63,11 +63,26 @@ const entry = z.strictObject({
   held: held.nullable(),
 });
 
+/** The name of a slice's files: what a day held at any time has a name of its own. */
+export function fileNameOf({ day, digest }: Pick<SliceContent, 'day' | 'digest'>): string {
+  return `${day}.${digest.slice(0, 12)}.parquet`;
+}
+
 /** Of manifests and journal; what an older program could misread gets a higher one. */
 export const LAYOUT = 1;
 
 /** One month of one pipeline: `lake/<pipeline>/<yyyy-mm>/manifest.json`. */
-export const monthManifest = z.strictObject({ layout: z.literal(LAYOUT), slices: z.record(z.string(), entry) });
+export const monthManifest = z.strictObject({
+  layout: z.literal(LAYOUT),
+  slices: z.record(z.string(), entry).superRefine((slices, found) => {
+    for (const [name, { content: now, held: kept, ...files }] of Object.entries(slices))
+      for (const { content: told, file, rejects_file } of [{ content: now, ...files }, ...(kept ? [kept] : [])]) {
+        if (told.day !== name) found.addIssue(`${name} says that it is ${told.day}`);
+        for (const one of [file, rejects_file])
+          if (one !== null && one !== fileNameOf(told)) found.addIssue(`${name} names a file of other content, ${one}`);
+      }
+  }),
+});
 
 export type MonthManifest = { readonly layout: typeof LAYOUT; readonly slices: Readonly<Record<string, SliceEntry>> };
 

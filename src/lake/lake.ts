@@ -14,15 +14,16 @@
  *
  * One writer at a time: whoever commits holds the run lock.
  */
-import { copyFile, readdir, rm, stat } from 'node:fs/promises';
+import { copyFile, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import pLimit from 'p-limit';
-import type { ZodType } from 'zod';
-import { type Day, monthOf } from '../core/days.ts';
+import { type Day, type DayRange, monthOf } from '../core/days.ts';
 import { EtlError } from '../core/errors.ts';
 import type { SliceContent } from '../core/records.ts';
 import { moveIntoPlace, readIfThere, syncDir, writeJson } from '../disk/atomic.ts';
+import { DAMAGED, journalHint, readManifest, replayHint } from './damage.ts';
 import {
+  fileNameOf,
   type HeldSlice,
   type Journal,
   journalSchema,
@@ -79,6 +80,13 @@ export type HoldWords = Pick<HeldSlice, 'reason' | 'detail' | 'rows_before' | 'h
 /** Manifests read at a time: thirty years are 360 of them, and open files are limited. */
 const FILES_AT_ONCE = 16;
 
+export interface LakeOptions {
+  /** For who reads again and again what others write; after `reread` only months that were written since are read. */
+  readonly keepsMonths?: boolean;
+  /** By which name people replay a pipeline, for the mend of what is damaged; its own unless told. */
+  readonly wholeName?: (pipeline: string) => string;
+}
+
 export class Lake {
   private readonly root: string;
   private readonly cache = new Map<string, Map<Day, SliceEntry>>();
@@ -88,10 +96,13 @@ export class Lake {
   /** Manifests as they were last read, by file; null where they are not kept. */
   private readonly kept: Map<string, { readonly stamp: string; readonly manifest: MonthManifest }> | null;
 
-  /** `keepsMonths`: for who reads again and again what others write; after `reread` only months that were written since are read. */
-  constructor(root: string, { keepsMonths = false }: { readonly keepsMonths?: boolean } = {}) {
+  /** By which name people replay a pipeline. */
+  private readonly wholeName: (pipeline: string) => string;
+
+  constructor(root: string, { keepsMonths = false, wholeName = (name) => name }: LakeOptions = {}) {
     this.root = root;
     this.kept = keepsMonths ? new Map() : null;
+    this.wholeName = wholeName;
   }
 
   /**
@@ -106,7 +117,7 @@ export class Lake {
   }
 
   private async finishCommit(): Promise<boolean> {
-    const journal = await readManifest(this.journalFile, journalSchema);
+    const journal = await readManifest(this.journalFile, journalSchema, journalHint(this.journalFile));
     if (!journal) return false;
     await this.apply(journal);
     this.forget([...this.cache.keys()]);
@@ -118,10 +129,38 @@ export class Lake {
     for (const name of await readdir(this.root).catch(ignoreMissing)) {
       if (name.endsWith('.tmp')) await rm(path.join(this.root, name), { force: true });
       for (const month of await this.months(name)) {
-        const file = path.join(this.folder(name, month), 'manifest.json');
-        const manifest = await readManifest(file, monthManifest).catch(() => null);
+        const manifest = await readManifest(this.manifestFile(name, month), monthManifest, '').catch(() => null);
         if (manifest) await sweep(this.folder(name, month), manifest);
       }
+    }
+  }
+
+  /**
+   * Renames damaged manifests of the months of the range; returns the months of which one lies aside. Their slices count as
+   * missing, and their files stay until the month is committed to. Under the run lock.
+   */
+  async setAsideDamaged(pipeline: string, range: DayRange): Promise<string[]> {
+    const months = (await this.months(pipeline)).filter((month) => isWithin(month, range));
+    const aside: string[] = [];
+    for (const month of months) {
+      const file = this.manifestFile(pipeline, month);
+      try {
+        await this.month(pipeline, month);
+      } catch (thrown) {
+        if (!(thrown instanceof EtlError) || thrown.code !== DAMAGED) throw thrown;
+        await rename(file, `${file}.damaged`);
+      }
+      if ((await readIfThere(`${file}.damaged`)) !== null) aside.push(month);
+    }
+    this.reread();
+    return aside;
+  }
+
+  /** Removes what was set aside, and the files that the new manifests do not name. */
+  async dropDamaged(pipeline: string, range: DayRange): Promise<void> {
+    for (const month of (await this.months(pipeline)).filter((one) => isWithin(one, range))) {
+      await rm(`${this.manifestFile(pipeline, month)}.damaged`, { force: true });
+      await sweep(this.folder(pipeline, month), await this.month(pipeline, month));
     }
   }
 
@@ -242,12 +281,13 @@ export class Lake {
   }
 
   private async month(pipeline: string, month: string): Promise<MonthManifest> {
-    const file = path.join(this.folder(pipeline, month), 'manifest.json');
+    const file = this.manifestFile(pipeline, month);
     // Before it is read: what is written in between is then read the next time.
     const stamp = this.kept && (await stampOf(file));
     const known = this.kept?.get(file);
     if (known && known.stamp === stamp) return known.manifest;
-    const manifest = (await readManifest(file, monthManifest)) ?? { layout: LAYOUT, slices: {} };
+    const hint = replayHint(this.wholeName(pipeline), month);
+    const manifest = (await readManifest(file, monthManifest, hint)) ?? { layout: LAYOUT, slices: {} };
     if (stamp !== null) this.kept?.set(file, { stamp, manifest });
     return manifest;
   }
@@ -256,6 +296,10 @@ export class Lake {
   private async months(pipeline: string): Promise<string[]> {
     const names = await readdir(path.join(this.root, pipeline)).catch(ignoreMissing);
     return names.filter((name) => /^\d{4}-\d{2}$/.test(name)).sort();
+  }
+
+  private manifestFile(pipeline: string, month: string): string {
+    return path.join(this.folder(pipeline, month), 'manifest.json');
   }
 
   private folder(pipeline: string, month: string): string {
@@ -269,7 +313,7 @@ export class Lake {
 
 /** Moves a slice's files to their names in the month's folder. */
 async function place(folder: string, sub: string, content: SliceContent, files: SliceFiles) {
-  const name = `${content.day}.${content.digest.slice(0, 12)}.parquet`;
+  const name = fileNameOf(content);
   if (files.file) await moveIntoPlace(files.file, path.join(folder, sub, name));
   if (files.rejectsFile) await moveIntoPlace(files.rejectsFile, path.join(folder, 'rejects', name));
   return { file: files.file ? name : null, rejects_file: files.rejectsFile ? name : null };
@@ -282,8 +326,12 @@ async function link(from: string, to: string): Promise<void> {
   await moveIntoPlace(beside, to);
 }
 
-/** Removes files of a month that its manifest does not name: older contents, and leftovers of a crash. */
+/**
+ * Removes files of a month that its manifest does not name: older contents, and leftovers of a crash. Not while a damaged manifest
+ * lies aside: what it named may be all that is left.
+ */
 async function sweep(folder: string, manifest: MonthManifest): Promise<void> {
+  if ((await readIfThere(path.join(folder, 'manifest.json.damaged'))) !== null) return;
   const entries = Object.values(manifest.slices);
   const held = entries.flatMap((e) => (e.held ? [e.held] : []));
   const keep: Record<string, Set<string | null>> = {
@@ -311,48 +359,12 @@ async function stampOf(file: string): Promise<string> {
   }
 }
 
-async function readManifest<T>(file: string, schema: ZodType<T>): Promise<T | null> {
-  const text = await readIfThere(file);
-  if (text === null) return null;
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw damaged(file, 'it is no JSON');
-  }
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  if (isNewer(value)) throw newerLayout(file);
-  const issue = parsed.error.issues[0];
-  throw damaged(file, `${issue?.path.join('.')}: ${issue?.message}`);
-}
-
-function isNewer(value: unknown): boolean {
-  const { layout } = (value ?? {}) as { readonly layout?: unknown };
-  return typeof layout === 'number' && layout > LAYOUT;
-}
-
-function newerLayout(file: string): EtlError {
-  return new EtlError(
-    'failed',
-    'newer_lake',
-    `${file} was written by a newer partner-etl, which this one cannot read`,
-    {
-      concern: { file },
-      hint: 'update this partner-etl; do not delete the file, it is not damaged',
-    },
-  );
-}
-
-function damaged(file: string, why: string): EtlError {
-  return new EtlError('failed', 'damaged_manifest', `${file} is damaged: ${why}`, {
-    concern: { file },
-    hint: 'restore it from a backup, or delete it and run `partner-etl replay` for that pipeline and month',
-  });
-}
-
 function byDay(a: readonly [string, unknown], b: readonly [string, unknown]): number {
   return a[0] < b[0] ? -1 : 1;
+}
+
+function isWithin(month: string, { from, to }: DayRange): boolean {
+  return from.slice(0, 7) <= month && month <= to.slice(0, 7);
 }
 
 function ignoreMissing(error: NodeJS.ErrnoException): string[] {

@@ -11,6 +11,7 @@ import { releaseFromChecks } from './check-holds.ts';
 import { pipelineNamed, type RunContext } from './context.ts';
 import { saveChecked } from './fetching.ts';
 import { replayInbox } from './inbox.ts';
+import { type IsLost, mendingMonths } from './lost-months.ts';
 import { amendedDays, amendLosers } from './moved.ts';
 import { heldWithoutOutdated, historyOf, seedHistory, toldSlices, versionChanges } from './order-versions.ts';
 import { demandUnpruned } from './pruned.ts';
@@ -35,19 +36,27 @@ function replayDays(
   range: DayRange,
   isWanted: (day: Day) => boolean,
 ): Promise<RunOutcome> {
-  return runSession(given, command, [pipeline], async (session) => {
-    const { context } = session;
-    const answers = await answersToReplay(context, pipeline, range, isWanted);
-    session.tally.changed += await mendHistory(session, pipeline, range);
-    context.progress.begin(pipeline.name, answers.length);
-    for (const [index, { fetch, days }] of answers.entries()) {
-      if (context.signal.aborted) break;
-      const fields = { pipeline: pipeline.name, slice: sliceText(days[0] ?? '', days.at(-1) ?? '') };
-      await spanning(context.tracer, 'window', fields, () => replayAnswer(session, pipeline, fetch, days, index));
-    }
-    await saveChecked(session, pipeline);
-    context.progress.end(pipeline.name);
-  });
+  return runSession(given, command, [pipeline], (session) =>
+    mendingMonths(session, pipeline, range, async (isLost) => {
+      const { context } = session;
+      const answers = await answersToReplay(context, pipeline, { range, isWanted, isLost });
+      session.tally.changed += await mendHistory(session, pipeline, range, isLost);
+      context.progress.begin(pipeline.name, answers.length);
+      for (const [index, { fetch, days }] of answers.entries()) {
+        if (context.signal.aborted) break;
+        const fields = { pipeline: pipeline.name, slice: sliceText(days[0] ?? '', days.at(-1) ?? '') };
+        await spanning(context.tracer, 'window', fields, () => replayAnswer(session, pipeline, fetch, days, index));
+      }
+      await saveChecked(session, pipeline);
+      context.progress.end(pipeline.name);
+    }),
+  );
+}
+
+interface Wanted {
+  readonly range: DayRange;
+  readonly isWanted: (day: Day) => boolean;
+  readonly isLost: IsLost;
 }
 
 async function replayAnswer(
@@ -95,25 +104,27 @@ export async function retryRejects(context: RunContext, name: string): Promise<R
 /**
  * The newest sound answer for each day of the range, in the order in which they were fetched, so that an item that moved ends
  * where it was seen last. A day that lost an item and was not asked for since is left out: its answer is older than the move.
- * Of a day of which the lake has neither items nor versions any more all answers count: its history is made of them.
+ * Of a day of which the lake has neither items nor versions any more all answers count: its history is made of them; and so is
+ * what is held of a day whose manifest was damaged.
  */
-async function answersToReplay(
-  context: RunContext,
-  pipeline: Pipeline,
-  range: DayRange,
-  isWanted: (day: Day) => boolean,
-) {
+async function answersToReplay(context: RunContext, pipeline: Pipeline, { range, isWanted, isLost }: Wanted) {
   const slices = await context.lake.slices(pipeline.name);
   const history = historyOf(context, pipeline);
   const versions = history && (await context.lake.slices(history.name));
-  const hasNewest = (day: Day) => !versions || versions.has(day) || slices.has(day);
+  const hasNewest = (day: Day) =>
+    versions ? versions.has(day) || slices.has(day) : slices.has(day) || !isLost(pipeline.name, day);
   const wanted = new Map<Day, FetchRecord[]>();
+  // Under a hold lies an older answer, which the slice is made of.
+  const isHeldOn = (day: Day, { fetch_id: id, pruned_at: pruned }: FetchRecord) => {
+    const entry = slices.get(day);
+    return entry?.held != null && entry.content.fetch_id === id && pruned === undefined;
+  };
   for await (const fetch of context.vault.fetches(pipeline.name)) {
     if (fetch.outcome !== 'ok' || !fetch.vault_path || !fetch.window_from || !fetch.window_to) continue;
     const covered = { from: maxDay(range.from, fetch.window_from), to: minDay(range.to, fetch.window_to) };
     for (const day of daysOf(covered))
       if (isWanted(day) && !slices.get(day)?.moved)
-        wanted.set(day, hasNewest(day) ? [fetch] : [...(wanted.get(day) ?? []), fetch]);
+        wanted.set(day, [...(wanted.get(day) ?? []).filter((one) => !hasNewest(day) || isHeldOn(day, one)), fetch]);
   }
   if (wanted.size === 0)
     throw new EtlError(

@@ -25,6 +25,7 @@ import { linesSource, type Told } from '../normalise/told.ts';
 import type { RunContext } from './context.ts';
 import { maskSetAside } from './erase-files.ts';
 import { heldIn, slicesIn, type VersionPlace } from './held.ts';
+import { mendingMonths } from './lost-months.ts';
 import type { InboxPlan } from './pipeline-plan.ts';
 import { remake } from './remaking.ts';
 import { type RunOutcome, runSession, type Session } from './session.ts';
@@ -88,24 +89,26 @@ export function replayInbox(
   command: string,
   range: DayRange,
 ): Promise<RunOutcome> {
-  return runSession(given, command, [pipeline, ...partsOf(given.pipelines, pipeline)], async (session) => {
-    const { context } = session;
-    const fetches: FetchRecord[] = [];
-    // Retention deletes only what brought no row.
-    for await (const fetch of context.vault.fetches(pipeline.name))
-      if (fetch.outcome === 'ok' && fetch.pruned_at === undefined && dayOf(context, fetch) >= range.from)
-        fetches.push(fetch);
-    await demandAll(session, pipeline, range.from, fetches);
-    context.progress.begin(pipeline.name, fetches.length, 'segment');
-    const folder = path.join(session.work, 'replayed');
-    const changed = await remake(session, pipeline, range.from, async (place) => {
-      const result = await takeSegments(session, pipeline, fetches, folder, place);
-      session.tally.add(result);
-      session.ledger.drift.push(...result.drift);
-    });
-    session.tally.changed = changed;
-    context.progress.end(pipeline.name);
-  });
+  return runSession(given, command, [pipeline, ...partsOf(given.pipelines, pipeline)], (session) =>
+    mendingMonths(session, pipeline, range, async () => {
+      const { context } = session;
+      const fetches: FetchRecord[] = [];
+      // Retention deletes only what brought no row.
+      for await (const fetch of context.vault.fetches(pipeline.name))
+        if (fetch.outcome === 'ok' && fetch.pruned_at === undefined && dayOf(context, fetch) >= range.from)
+          fetches.push(fetch);
+      await demandAll(session, pipeline, range.from, fetches);
+      context.progress.begin(pipeline.name, fetches.length, 'segment');
+      const folder = path.join(session.work, 'replayed');
+      const changed = await remake(session, pipeline, range.from, async (place) => {
+        const result = await takeSegments(session, pipeline, fetches, folder, place);
+        session.tally.add(result);
+        session.ledger.drift.push(...result.drift);
+      });
+      session.tally.changed = changed;
+      context.progress.end(pipeline.name);
+    }),
+  );
 }
 
 /** Rows of a segment that is not in the vault any more would be gone afterwards. */

@@ -3,12 +3,36 @@
  * warehouse can be reached and when the program is killed (then without an end). `runs/<run_id>.drift.json` beside it keeps
  * what was seen that the contract does not know, `runs/<run_id>.pruned.json` the fetches whose answers it deleted.
  */
-import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { z } from 'zod';
 import { type Clock, isoTime } from '../core/clock.ts';
 import { bornMs, newId } from '../core/ids.ts';
 import type { DriftRecord, PrunedFetch, RunRecord, RunResult, RunSummary } from '../core/records.ts';
-import { namesIn, readIfThere, writeJson } from '../disk/atomic.ts';
+import { namesIn, writeJson } from '../disk/atomic.ts';
+import { readState } from './state-file.ts';
+
+/** What every version of the program has written, and readers rely on; the rest is handed on as it is. */
+const recordShape = z.looseObject({
+  run_id: z.string(),
+  command: z.string(),
+  pipelines: z.array(z.string()),
+  started_at: z.iso.datetime(),
+  ended_at: z.iso.datetime().nullable(),
+  result: z.enum(['done', 'failed', 'set_aside', 'refused', 'interrupted']).nullable(),
+  exit_code: z.int().nullable(),
+  summary: z.looseObject({}).nullable(),
+});
+const driftShape = z.array(
+  z.object({
+    pipeline: z.string(),
+    fetch_id: z.string(),
+    kind: z.string(),
+    field: z.string(),
+    count: z.int(),
+    example: z.string(),
+  }),
+);
+const prunedShape = z.array(z.object({ fetch_id: z.string(), pruned_at: z.string() }));
 
 export class RunLedger {
   private readonly folder: string;
@@ -67,29 +91,46 @@ export class RunLedger {
 
 /** Runs newer than `after` (all when null), oldest first. */
 export async function runsSince(folder: string, after: string | null): Promise<RunRecord[]> {
-  const names = (await namesIn(folder)).filter((name) => /^r[0-9a-z]+\.json$/.test(name));
-  const due = names.filter((name) => after === null || name.slice(0, -5) > after).sort();
-  return Promise.all(due.map(async (name) => JSON.parse(await readFile(path.join(folder, name), 'utf8')) as RunRecord));
+  const due = (await recordNames(folder)).filter((name) => after === null || name.slice(0, -5) > after);
+  return readRecords(folder, due);
 }
 
 /** The last `count` runs, newest first. */
 export async function lastRuns(folder: string, count: number): Promise<RunRecord[]> {
-  const names = (await namesIn(folder)).filter((name) => /^r[0-9a-z]+\.json$/.test(name)).sort();
-  const newest = names.slice(-count).reverse();
-  return Promise.all(
-    newest.map(async (name) => JSON.parse(await readFile(path.join(folder, name), 'utf8')) as RunRecord),
-  );
+  return readRecords(folder, (await recordNames(folder)).slice(-count).reverse());
+}
+
+/** Whether the last run ended, and in good order; not where its record is damaged. */
+export async function endedWell(folder: string): Promise<boolean> {
+  const newest = (await recordNames(folder)).at(-1);
+  const last = newest === undefined ? null : await readRecord(folder, newest);
+  return last !== null && last.ended_at !== null && last.result !== 'failed';
+}
+
+/** Names of the records, oldest first. */
+async function recordNames(folder: string): Promise<string[]> {
+  return (await namesIn(folder)).filter((name) => /^r[0-9a-z]+\.json$/.test(name)).sort();
+}
+
+/** Without those that are damaged, which nobody is to stumble over. */
+async function readRecords(folder: string, names: readonly string[]): Promise<RunRecord[]> {
+  const records = await Promise.all(names.map((name) => readRecord(folder, name)));
+  return records.filter((record) => record !== null);
+}
+
+/** Null where the file is gone or no record of that run. */
+async function readRecord(folder: string, name: string): Promise<RunRecord | null> {
+  const record = await readState(path.join(folder, name), recordShape);
+  return record?.run_id === name.slice(0, -5) ? (record as RunRecord) : null;
 }
 
 export async function driftOfRun(folder: string, runId: string): Promise<DriftRecord[]> {
-  const text = await readIfThere(driftFile(folder, runId));
-  return text === null ? [] : (JSON.parse(text) as DriftRecord[]);
+  return ((await readState(driftFile(folder, runId), driftShape)) ?? []) as DriftRecord[];
 }
 
 /** The fetches whose answers a run deleted. */
 export async function prunedInRun(folder: string, runId: string): Promise<PrunedFetch[]> {
-  const text = await readIfThere(prunedFile(folder, runId));
-  return text === null ? [] : (JSON.parse(text) as PrunedFetch[]);
+  return (await readState(prunedFile(folder, runId), prunedShape)) ?? [];
 }
 
 /** Up to when what was pruned is in the files of runs; '' where no run pruned anything. */
@@ -111,10 +152,9 @@ function driftFile(folder: string, runId: string): string {
 
 /** Runs from the newest to the oldest, read one by one. */
 export async function* runsBackwards(folder: string): AsyncGenerator<RunRecord> {
-  const names = (await namesIn(folder)).filter((name) => /^r[0-9a-z]+\.json$/.test(name)).sort();
-  for (const name of names.reverse()) {
-    const text = await readIfThere(path.join(folder, name));
-    if (text !== null) yield JSON.parse(text) as RunRecord;
+  for (const name of (await recordNames(folder)).reverse()) {
+    const record = await readRecord(folder, name);
+    if (record !== null) yield record;
   }
 }
 

@@ -16,6 +16,8 @@ export interface FilePlan {
   readonly kind: 'file';
   readonly pipeline: Pipeline;
   readonly isDue: boolean;
+  /** Whether the name was asked for just now, so that there is no use in asking again. */
+  readonly isFresh: boolean;
   /** The name that was told last, and when; null before the first time. */
   readonly lastName: string | null;
   readonly askedAt: string | null;

@@ -35,6 +35,7 @@ export async function planReductions(context: RunContext, engine: Engine, pipeli
     kind: 'file',
     pipeline,
     isDue: !isFresh || asked?.isLoaded !== true || last === null,
+    isFresh,
     lastName: asked?.name ?? null,
     askedAt: asked?.askedAt ?? null,
     isUnfinished: asked?.isLoaded === false,

@@ -31,10 +31,12 @@ export async function fetchReductions(session: Session, partners: Partners, pipe
   context.progress.begin(pipeline.name, 1, 'file');
   try {
     await mkdir(folder, { recursive: true });
-    if (plan.isUnfinished && (await takeUnfinished(session, pipeline, plan, folder))) return;
+    const taken = plan.isUnfinished ? await takeUnfinished(session, pipeline, plan, folder) : null;
+    // Where that was yesterday's, there may be a newer one.
+    if (taken !== null && plan.isFresh) return;
     const partner = await partners.of(pipeline);
     const asked = await askName(session, partner, pipeline, folder);
-    if (asked === plan.lastFile) tally.unchanged += 1;
+    if (asked === (taken ?? plan.lastFile)) tally.unchanged += 1;
     else {
       await keepAskedName(context, { name: asked, isLoaded: false });
       await fetchFile(session, partner, pipeline, asked, folder);
@@ -49,30 +51,30 @@ export async function fetchReductions(session: Session, partners: Partners, pipe
 }
 
 /**
- * A run that was killed may have left a file in the vault that it did not apply. True when that is done now; a file that cannot be
- * applied was told of by the run that fetched it, and is fetched again.
+ * A run that was killed may have left a file in the vault that it did not apply. Returns its name when that is done now, else null; a
+ * file that cannot be applied was told of by the run that fetched it, and is fetched again.
  */
 async function takeUnfinished(
   session: Session,
   pipeline: Pipeline,
   { askedAt, lastName, lastFetchId }: FilePlan,
   folder: string,
-): Promise<boolean> {
+): Promise<string | null> {
   const { context } = session;
   let left: FetchRecord | null = null;
   for await (const fetch of context.vault.fetches(pipeline.name, askedAt?.slice(0, 7)))
     if (fetch.outcome === 'ok' && fetch.notes?.asked_name === lastName && fetch.finished_at >= (askedAt ?? ''))
       left = fetch;
-  if (left === null || lastName === null || left.fetch_id === lastFetchId) return false;
+  if (left === null || lastName === null || left.fetch_id === lastFetchId) return null;
   const drift = session.ledger.drift.length;
   try {
     await applyStored(session, pipeline, left, path.join(folder, 'stored'));
     await keepAskedName(context, { name: lastName, isLoaded: true });
-    return true;
+    return left.notes?.file_name ?? lastName;
   } catch (thrown) {
     if (asEtlError(thrown).kind === 'bug') throw thrown;
     session.ledger.drift.length = drift;
-    return false;
+    return null;
   }
 }
 

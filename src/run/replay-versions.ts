@@ -11,6 +11,7 @@ import type { RunContext } from './context.ts';
 import type { VersionPlace } from './held.ts';
 import { applyList } from './lists.ts';
 import { applyAnswers } from './lookups.ts';
+import { mendingMonths } from './lost-months.ts';
 import type { ObservingOptions, ObservingResult } from './observing.ts';
 import { demandUnprunedSince } from './pruned.ts';
 import { applyStored } from './reductions-file.ts';
@@ -28,31 +29,33 @@ export function replayVersions(
   command: string,
   range: DayRange,
 ): Promise<RunOutcome> {
-  return runSession(given, command, [pipeline], async (session) => {
-    const { context } = session;
-    const fetches = await appliedSince(session, pipeline, range.from);
-    if (fetches.length === 0)
-      throw new EtlError(
-        'usage',
-        'nothing_stored',
-        `the vault holds no answer of ${pipeline.name} since ${range.from}`,
-        {
-          hint: `ask for what is due: partner-etl run ${pipeline.name}`,
-        },
-      );
-    const last = dayOf(context, fetches.at(-1)!);
-    if (last > range.to)
-      context.progress.note(`${pipeline.name}: made afresh until ${last}, since each day stands on the one before`);
-    context.progress.begin(pipeline.name, fetches.length, pipeline.source.kind === 'file' ? 'file' : 'call');
-    const work = (place: VersionPlace) =>
-      pipeline.source.kind === 'lookup'
-        ? takeAnswers(session, pipeline, fetches, range.from, place)
-        : takeWholes(session, pipeline, fetches, place);
-    const { done } = await pendingAnswers(context, pipeline);
-    session.tally.changed = await remake(session, pipeline, range.from, work);
-    if (pipeline.source.kind === 'lookup' && !(await hasHold(context, pipeline))) await done();
-    context.progress.end(pipeline.name);
-  });
+  return runSession(given, command, [pipeline], (session) =>
+    mendingMonths(session, pipeline, range, async () => {
+      const { context } = session;
+      const fetches = await appliedSince(session, pipeline, range.from);
+      if (fetches.length === 0)
+        throw new EtlError(
+          'usage',
+          'nothing_stored',
+          `the vault holds no answer of ${pipeline.name} since ${range.from}`,
+          {
+            hint: `ask for what is due: partner-etl run ${pipeline.name}`,
+          },
+        );
+      const last = dayOf(context, fetches.at(-1)!);
+      if (last > range.to)
+        context.progress.note(`${pipeline.name}: made afresh until ${last}, since each day stands on the one before`);
+      context.progress.begin(pipeline.name, fetches.length, pipeline.source.kind === 'file' ? 'file' : 'call');
+      const work = (place: VersionPlace) =>
+        pipeline.source.kind === 'lookup'
+          ? takeAnswers(session, pipeline, fetches, range.from, place)
+          : takeWholes(session, pipeline, fetches, place);
+      const { done } = await pendingAnswers(context, pipeline);
+      session.tally.changed = await remake(session, pipeline, range.from, work);
+      if (pipeline.source.kind === 'lookup' && !(await hasHold(context, pipeline))) await done();
+      context.progress.end(pipeline.name);
+    }),
+  );
 }
 
 /** Answers of that day and later; those that are held stay out. */

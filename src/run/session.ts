@@ -16,7 +16,7 @@ import type { Target } from '../warehouse/target.ts';
 import { checksFor } from './check-holds.ts';
 import { CheckedDays } from './checked.ts';
 import type { RunContext } from './context.ts';
-import { lastRuns, RunLedger } from './ledger.ts';
+import { endedWell, RunLedger } from './ledger.ts';
 import { type Ending, type Published, publishTo } from './publish.ts';
 import { ChangeTally, type RunChanges } from './what-changed.ts';
 import type { WindowResult } from './window.ts';
@@ -122,9 +122,8 @@ export async function runSession(
   const lock = await takeRunLock(context, command);
   try {
     await clearWork(context.paths.work);
-    const [last] = await lastRuns(context.paths.runs, 1);
     // Not after a run that failed either: a full disk may have stopped a commit whose files were in place already.
-    await context.lake.recover(last?.ended_at != null && last.result !== 'failed');
+    await context.lake.recover(await endedWell(context.paths.runs));
     context.lake.reread();
     const ledger = await RunLedger.begin(
       context.paths.runs,

@@ -22,10 +22,12 @@ export async function sliceProblem(
     const rows = file && `read_parquet(${quoteList([file])})`;
     const measured = await measureSlice(engine, pipeline, rows, rejects);
     const sums = differingSums(measured.sums, content.sums);
-    if (sums.length > 0) return `the sums of ${sums.join(', ')} differ from the manifest`;
+    if (sums.length > 0) return `${file}: the sums of ${sums.join(', ')} differ from the manifest`;
     if (measured.digest === content.digest) return null;
     const spelledOut = await measureSlice(engine, pipeline, rows, rejects, 'words');
-    return spelledOut.digest === content.digest ? null : `its rows are not those of digest ${content.digest}`;
+    return spelledOut.digest === content.digest
+      ? null
+      : `${file ?? rejects}: its rows are not those of digest ${content.digest}, which the manifest names`;
   } catch (thrown) {
     // The lines behind the first are DuckDB's view of our SQL.
     return `${file ?? rejects}: ${asEtlError(thrown).message.split('\n')[0]}`;

@@ -7,6 +7,7 @@ import { type Pipeline, type Versions, wholeName } from '../core/pipeline.ts';
 import type { FetchRecord } from '../core/records.ts';
 import { differingSums } from '../engine/control-sums.ts';
 import { Engine, quoteList, quoteName } from '../engine/duckdb.ts';
+import { packPlace } from '../extract/pack-entry.ts';
 import type { SliceEntry } from '../lake/entries.ts';
 import { brokenText } from '../warehouse/checks.ts';
 import { type Receipts, receiptsOf, type Target } from '../warehouse/target.ts';
@@ -59,6 +60,7 @@ export async function verify(context: RunContext): Promise<Verification> {
     }
     for (const asked of targets) {
       context.progress.note(`checks: ${asked.target.name}`);
+      differences.push(...(await damageOf(asked.target)));
       await verifyChecks(context, asked, differences, warnings);
     }
   } finally {
@@ -120,7 +122,7 @@ async function verifyVault(
         pipeline: pipeline.name,
         day: fetch.window_from,
         problem,
-        mend: refetch(pipeline, fetch.window_from, fetch.window_to),
+        mend: refetch(pipeline, fetch.window_from, fetch.window_to, fileOf(fetch)),
       });
   }
   for (const [fetchId, day] of needed)
@@ -166,6 +168,17 @@ function lakeDifference(pipeline: Pipeline, entry: SliceEntry, problem: string):
   const { day } = entry.content;
   const mend = `partner-etl replay ${wholeName(pipeline)} --from ${day} --to ${day}`;
   return { hop: 'lake', pipeline: pipeline.name, day, problem, mend };
+}
+
+/** Blocks with what no sum is made of are only read here. */
+async function damageOf(target: Target): Promise<Difference[]> {
+  try {
+    await target.proveWhole();
+    return [];
+  } catch (thrown) {
+    const mend = `partner-etl rebuild --target ${target.name}`;
+    return [{ hop: target.name, pipeline: 'all', day: null, problem: asEtlError(thrown).message, mend }];
+  }
 }
 
 /** Compares the target's rows, summed by day, with the lake. */
@@ -261,7 +274,13 @@ async function wrongEnds(target: Target, { table }: Pipeline, { of }: Versions):
   return Number(rows[0]?.[0] ?? 0);
 }
 
-function refetch(pipeline: Pipeline, from: string | null, to: string | null): string {
-  if (pipeline.versions) return 'restore the vault from a backup; the rows themselves are in the lake';
-  return `partner-etl backfill ${pipeline.name} --from ${from} --to ${to} --refetch`;
+/** The file that holds the answer, relative to the home directory. */
+function fileOf({ vault_path: place }: FetchRecord): string | undefined {
+  return place === null ? undefined : (packPlace(place)?.pack ?? place);
+}
+
+/** `file`: what is damaged, relative to the home directory; somewhere in the pipeline's part of the vault when absent. */
+function refetch({ name, source }: Pipeline, from: string | null, to: string | null, file = `vault/${name}`): string {
+  if (source.kind !== 'report') return `restore ${file} from a backup; the rows themselves are in the lake`;
+  return `partner-etl backfill ${name} --from ${from} --to ${to} --refetch`;
 }

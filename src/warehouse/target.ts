@@ -138,6 +138,9 @@ export interface Target {
   /** Runs one read-only statement. Errors: `usage/sql` with the engine's message; `failed/no_warehouse` where there is no file yet. */
   query(sql: string, limit: number): Promise<QueryResult>;
 
+  /** Reads everything that it holds where the engine leaves that to us. Errors: `failed/damaged_warehouse`, `failed/engine_open`. */
+  proveWhole(): Promise<void>;
+
   /** What breaks these checks on any day; nothing where the warehouse does not exist yet. Errors: `usage/check`, `failed/check_timeout`. */
   broken(checks: readonly Check[]): Promise<readonly BrokenCheck[]>;
 

@@ -156,9 +156,10 @@ async function nightsOf(engine: TargetName, made: Made, short: Target, long: Tar
   await long.close();
   const ratio = own(night) / own(limit);
   return {
-    name: `${engine}: a night of 45 changed days (${n(night.rows)} rows), checks included, three years behind it (first load: ${n(first.rows)} rows in ${n(first.tookMs / 1000)} s)`,
-    figure: `${n(own(night))} ms: ${ratio.toFixed(2)} times the limit; copying the file ${n(night.copyMs)} ms`,
+    name: `${engine}: a night of 45 changed days (${n(night.rows)} rows), checks included, three years behind it`,
+    figure: `${n(own(night))} ms; copying the file ${n(night.copyMs)} ms; first load: ${n(first.rows)} rows in ${n(first.tookMs / 1000)} s`,
     limit: `the same night with these 45 days alone behind it: ${n(own(limit))} ms`,
+    ratio,
     target: '≤ 1.2 times',
     met: ratio <= 1.2,
     raw: { nightMs: own(night), limitMs: own(limit), copyMs: night.copyMs, firstMs: first.tookMs, rows: night.rows },
@@ -191,7 +192,7 @@ async function martsOf(engine: string, targetMs: number, asking: Asking): Promis
     limit: `plans: ${path.relative(packageRoot, file)}`,
     target: `each < ${n(targetMs)} ms`,
     met: worst < targetMs,
-    raw: took,
+    raw: Object.fromEntries(Object.entries(took).map(([name, ms]) => [`${name} ms`, ms])),
   };
 }
 

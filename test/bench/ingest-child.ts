@@ -1,4 +1,4 @@
-/** One answer from loopback to Parquet by the real run; prints times and peak memory. Arguments: port, home. */
+/** One answer from loopback to Parquet by the real run; prints times and peak memory. Arguments: port, home, days a window, last day. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { openApp } from '../../src/app.ts';
@@ -9,7 +9,7 @@ import { runBackfill } from '../../src/run/night.ts';
 import { RANGE } from './orders-answer.ts';
 import { packageRoot, peakMiB, unwatched } from './place.ts';
 
-const [port = '', home = '', windowDays = '31'] = process.argv.slice(2);
+const [port = '', home = '', windowDays = '31', to = RANGE.to] = process.argv.slice(2);
 mkdirSync(home, { recursive: true });
 const settings = path.join(home, 'settings.yaml');
 writeFileSync(settings, `pipelines: { orders: { windowDays: ${windowDays} } }\n`);
@@ -32,7 +32,7 @@ const app = await openApp({
     if (name === 'lake-committed') marks.ingestPeakMiB = peakMiB();
   },
 });
-const outcome = await runBackfill(app.context, ['orders'], { from: RANGE.from as Day, to: RANGE.to as Day }, false);
+const outcome = await runBackfill(app.context, ['orders'], { from: RANGE.from as Day, to: to as Day }, false);
 await app.close();
 if (outcome.exitCode !== 0) throw new Error(outcome.errors.map((e) => e.message).join('\n'));
 process.stdout.write(JSON.stringify({ ...marks, rows: outcome.run.summary?.rows, peakMiB: peakMiB() }));

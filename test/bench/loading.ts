@@ -47,6 +47,7 @@ async function duckdb(dir: string, history: readonly LoadSlice[], editions: read
     name: `Parquet → DuckDB, 30 days (${n(rows)} rows) replaced in 10 million`,
     figure: `${n(perSecond)} rows/s in ${n(best.tookMs - best.copyMs)} ms; the file's copy takes ${n(best.copyMs)} ms on its own`,
     limit: `first load of the 10 million: ${n((rowsOf(history) / first) * 1000)} rows/s`,
+    ratio: rowsOf(history) / first / (rows / (best.tookMs - best.copyMs)),
     target: '≥ 250,000 rows/s',
     met: perSecond >= 250_000,
     raw: { slices: best.slices, tookMs: best.tookMs, copyMs: best.copyMs, rows },
@@ -69,6 +70,7 @@ async function postgres(dir: string, history: readonly LoadSlice[], editions: re
     return {
       name: `Parquet → Postgres with its key, 30 days (${n(rows)} rows) replaced in 10 million`,
       figure: `${n((rows / best.tookMs) * 1000)} rows/s in ${n(best.tookMs)} ms, ${share.toFixed(2)} of the limit`,
+      ratio: best.tookMs / limitMs,
       limit: `${n((rows / limitMs) * 1000)} rows/s: the same delete and COPY of a ready file`,
       target: '≥ 0.7 of the limit',
       met: share >= 0.7,

@@ -1,48 +1,84 @@
-/** `npm run bench [NAME…]`: every figure beside the limit measured in the same run. Results are kept under test/bench/results/. */
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+/**
+ * `npm run bench [-- NAME…] [--strict]`: every figure beside the limit measured in the same run, as one table. Results are kept
+ * under test/bench/results/ and compared with the last ones of such a machine; with --strict what became worse fails the run.
+ */
 import path from 'node:path';
 import { analystsDuckdb, analystsPostgres } from './analysts.ts';
+import { growth } from './growth.ts';
+import { compare, told } from './guard.ts';
 import { ingest } from './ingest.ts';
+import { commitOf, type KeptResult, keep, machine, readKept, versions } from './kept.ts';
 import { loading } from './loading.ts';
 import { lookups } from './lookups.ts';
 import { reductions } from './lookups-reductions.ts';
+import { memory } from './memory.ts';
 import { nights } from './nights.ts';
-import { machine, type Result, workFolder } from './place.ts';
+import { peers } from './peers/peers.ts';
+import { packageRoot, type Result, workFolder } from './place.ts';
 import { push } from './push.ts';
+import { splitting } from './splitter.ts';
+import { tableOf, verdictOf } from './table.ts';
+import { unchanged } from './unchanged.ts';
 
+/** In the order in which they run: the way of the data, then what is built on it, the longest at the end. */
 const benchmarks: Readonly<Record<string, (dir: string) => Promise<Result[]>>> = {
+  splitter: splitting,
   ingest,
   loading,
+  growth,
+  memory,
+  unchanged,
   nights,
   lookups,
   reductions,
   push,
   'analysts-duckdb': analystsDuckdb,
   'analysts-postgres': analystsPostgres,
+  peers,
 };
 
-const wanted = process.argv.slice(2).filter((word) => !word.startsWith('-'));
-const { dir, remove } = workFolder();
-const results: Result[] = [];
-try {
-  for (const [name, run] of Object.entries(benchmarks)) {
-    if (wanted.length > 0 && !wanted.includes(name)) continue;
-    const found = await run(dir);
-    results.push(...found);
-    for (const r of found)
-      process.stdout.write(`${r.name}\n  ${r.figure}\n  limit: ${r.limit}\n  target: ${r.target}${verdict(r)}\n`);
-  }
-} finally {
-  remove();
-}
-const root = path.resolve(import.meta.dirname, '..', '..', '..');
-const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { cwd: root, encoding: 'utf8' }).trim();
-const folder = path.join(root, 'test', 'bench', 'results');
-mkdirSync(folder, { recursive: true });
-const kept = { at: new Date().toISOString(), commit, machine: machine(), results };
-writeFileSync(path.join(folder, `${kept.at.slice(0, 10)}-${commit}.json`), `${JSON.stringify(kept, null, 2)}\n`);
+const RESULTS = path.join(packageRoot, 'test', 'bench', 'results');
 
-function verdict({ met }: Result): string {
-  return met === null ? '' : met ? ': met' : ': MISSED';
+const words = process.argv.slice(2);
+const named = words.filter((word) => word !== '--strict');
+const wrong = named.filter((name) => !Object.hasOwn(benchmarks, name));
+if (wrong.length > 0) {
+  const names = Object.keys(benchmarks).join(', ');
+  process.stderr.write(`there is no benchmark "${wrong.join('", "')}": name some of ${names}, or none for all\n`);
+  process.exit(2);
 }
+
+const kept = { at: new Date().toISOString(), commit: commitOf(packageRoot), machine: machine(), versions: versions() };
+const before = readKept(RESULTS);
+const results: KeptResult[] = [];
+const failed: string[] = [];
+const { dir, remove } = workFolder();
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => {
+    remove();
+    process.exit(130);
+  });
+for (const [name, run] of Object.entries(benchmarks)) {
+  if (named.length > 0 && !named.includes(name)) continue;
+  process.stderr.write(`${name} …\n`);
+  const started = performance.now();
+  try {
+    const found = await run(dir);
+    results.push(...found.map((result) => ({ benchmark: name, ...result })));
+    for (const { name: what, figure, met } of found) process.stderr.write(`  ${what}: ${figure}  ${verdictOf(met)}\n`);
+    keep(RESULTS, { ...kept, results }); // after each, so that a failure later loses nothing
+  } catch (error) {
+    failed.push(name);
+    process.stderr.write(`  ${name} failed: ${error instanceof Error ? error.stack : String(error)}\n`);
+  }
+  process.stderr.write(`  in ${Math.round((performance.now() - started) / 1000)} s\n`);
+}
+remove();
+
+const { node, duckdb, postgres } = kept.versions;
+const head = `${kept.machine}; Node ${node}, DuckDB ${duckdb}, Postgres ${postgres}; commit ${kept.commit}`;
+const curves = results.flatMap(({ name, below }) => (below ? ['', name, ...below.map((line) => `  ${line}`)] : []));
+const guard = compare({ ...kept, results }, before);
+process.stdout.write(`${[head, '', ...tableOf(results), ...curves, '', ...told(guard)].join('\n')}\n`);
+if (failed.length > 0) process.stdout.write(`failed, and so without figures: ${failed.join(', ')}\n`);
+if (failed.length > 0 || (words.includes('--strict') && guard.regressions.length > 0)) process.exitCode = 1;

@@ -1,4 +1,4 @@
-/** An orders report of n items over 30 days as a file, about 520 bytes an item. */
+/** An orders report of n items over up to 30 days as a file, about 520 bytes an item. */
 import { once } from 'node:events';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
@@ -6,11 +6,12 @@ import { createGzip } from 'node:zlib';
 
 export const RANGE = { from: '2026-09-01', to: '2026-09-30' } as const;
 
-export async function writeAnswer(file: string, items: number): Promise<void> {
+/** The items lie evenly on the first `days` days of the range. */
+export async function writeAnswer(file: string, items: number, days = 30): Promise<void> {
   const out = createWriteStream(file, { highWaterMark: 1 << 20 });
   let text = '{"items":[';
   for (let i = 0; i < items; i++) {
-    text += (i === 0 ? '' : ',') + item(i, items);
+    text += (i === 0 ? '' : ',') + item(i, items, days);
     if (text.length < 1 << 20) continue;
     if (!out.write(text)) await once(out, 'drain');
     text = '';
@@ -23,9 +24,9 @@ export async function compress(file: string): Promise<void> {
   await pipeline(createReadStream(file), createGzip({ level: 1 }), createWriteStream(`${file}.gz`));
 }
 
-function item(i: number, items: number): string {
+function item(i: number, items: number, days: number): string {
   const two = (n: number) => String(n).padStart(2, '0');
-  const day = `2026-09-${two(1 + Math.floor((i * 30) / items))}`;
+  const day = `2026-09-${two(1 + Math.floor((i * days) / items))}`;
   const cents = 100 + ((i * 7919) % 20_000);
   const money = (c: number) => `${Math.floor(c / 100)}.${two(c % 100)}`;
   const status = ['Open', 'Geaccepteerd', 'Geweigerd'][i % 3];

@@ -2,18 +2,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { cpus, tmpdir, totalmem } from 'node:os';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 /** BENCH_DIR names a folder on the disk to be measured. */
 export function workFolder(): { readonly dir: string; readonly remove: () => void } {
   const dir = mkdtempSync(path.join(process.env.BENCH_DIR ?? tmpdir(), 'etl-bench-'));
   return { dir, remove: () => rmSync(dir, { recursive: true, force: true }) };
-}
-
-export function machine(): string {
-  const { model = 'unknown' } = cpus()[0] ?? {};
-  return `${cpus().length} × ${model}, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.versions.node}`;
 }
 
 /** Runs a script of this folder with a clean heap and page counters; it prints one JSON document. */
@@ -66,8 +61,13 @@ export interface Result {
   readonly figure: string;
   /** The limit measured in the same run. */
   readonly limit: string;
+  /** Our cost over the limit's, where both are one quantity: 1 is at the limit, 2 is twice as dear. */
+  readonly ratio?: number;
   /** What was aimed for, and whether it was met. */
   readonly target: string;
   readonly met: boolean | null;
+  /** Costs end in their unit (`tookMs`, `leftBytes`, `peakMiB`), and are compared with those kept before; `limitMs` is their limit. */
   readonly raw: Readonly<Record<string, number>>;
+  /** Shown below the table: curves. */
+  readonly below?: readonly string[];
 }

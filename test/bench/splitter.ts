@@ -1,122 +1,19 @@
-/**
- * Megabytes that the splitter takes in a second of one core (CPU time, so that other work on the machine matters less), on
- * order items as the service sends them. A plain script; Node 20 runs no TypeScript:
- *
- *   npx tsc --ignoreConfig --target es2023 --module nodenext --rewriteRelativeImportExtensions --types node \
- *     --skipLibCheck --outDir /tmp/splitter-build --rootDir . test/bench/splitter.ts
- *   node /tmp/splitter-build/test/bench/splitter.js [MiB] [rounds] [shape]
- *
- * Each shape is split `rounds` times after one round to warm up; best and median are printed.
- */
-import { Buffer } from 'node:buffer';
-import { orders } from '../../pipelines/orders.ts';
-import { type Expect, type SplitField, Splitter } from '../../src/extract/splitter.ts';
+/** What the splitter takes on one core for a report's answer, beside `JSON.parse`, which loses digits and proves nothing. */
+import { inProcess, type Result } from './place.ts';
+import type { SplitTimes } from './splitter-child.ts';
 
-const CHUNK_BYTES = 64 * 1024;
-
-const fields: SplitField[] = orders.columns.map(({ field, kind }) => ({ field, expect: expectOf(kind) }));
-
-function expectOf(kind: string): Expect {
-  if (kind === 'boolean') return 'boolean';
-  return kind === 'money' || kind === 'percentage' || kind === 'count' ? 'number' : 'text';
-}
-
-type Value = string | number | boolean | null;
-type Shape = (n: number) => Record<string, unknown>;
-
-const statuses = ['Open', 'Geaccepteerd', 'Geweigerd'];
-
-function order(n: number): Record<string, Value> {
-  const price = ((n * 7919) % 50000) / 100;
-  return {
-    orderDate: '2024-03-17',
-    orderDateTime: `2024-03-17 ${String(n % 24).padStart(2, '0')}:31:07`,
-    orderId: String(1200000000 + n * 13),
-    orderItemId: String(3400000000 + n * 17),
-    productTitle: `Draadloze koptelefoon met ruisonderdrukking ${n % 997}`,
-    productId: String(9200000000000 + n),
-    chunkName: 'Koptelefoons',
-    siteName: 'techtips',
-    siteCode: String(1000000 + (n % 7)),
-    frameType: 'Tekstlink',
-    name: `artikel-${n % 91}`,
-    subId: `campagne-${n % 13}`,
-    status: statuses[n % 3]!,
-    quantity: 1 + (n % 3),
-    priceExclVat: price,
-    priceInclVat: Math.round(price * 121) / 100,
-    commissionPercentage: 5 + (n % 4),
-    commission: Math.round(price * 5) / 100,
-    statusFinal: n % 2 === 0,
-    approvedForPayment: n % 5 === 0,
-  };
-}
-
-const shapes: Record<string, Shape> = {
-  'orders, compact': order,
-  'orders, a third of the titles not ASCII': (n) => {
-    const item = order(n);
-    return n % 3 === 0 ? { ...item, productTitle: `Hoezen voor café-stoelen, 4 × élégant ${n % 997}` } : item;
-  },
-  'orders, fields left out here and there': (n) => {
-    const item = order(n);
-    if (n % 2 === 0) delete item.subId;
-    if (n % 3 === 0) delete item.commission;
-    if (n % 5 === 0) delete item.chunkName;
-    return item;
-  },
-  'orders, numbers as text': (n) =>
-    Object.fromEntries(Object.entries(order(n)).map(([k, v]) => [k, typeof v === 'number' ? String(v) : v])),
-  'orders, one unknown field and one nested': (n) => ({
-    ...order(n),
-    currency: 'EUR',
-    links: [{ rel: 'self', href: `https://example.test/orders/${n}` }],
-  }),
-  'unknown fields only': (n) => Object.fromEntries(Object.entries(order(n)).map(([k, v]) => [`x${k}`, v])),
-};
-
-function answerOf(shape: Shape, bytes: number, indent: number): Buffer {
-  const parts: string[] = [];
-  let size = 0;
-  for (let n = 0; size < bytes; n++) {
-    const text = JSON.stringify(shape(n), null, indent);
-    parts.push(text);
-    size += text.length + 1;
-  }
-  return Buffer.from(`{"items":[${parts.join(',')}]}`);
-}
-
-function split(answer: Buffer): number {
-  let lineBytes = 0;
-  const splitter = new Splitter({
-    fields,
-    onLines: (lines) => {
-      lineBytes += lines.length;
-    },
-    onReject: (reject) => {
-      throw new Error(`the benchmark's own item was rejected: ${JSON.stringify(reject)}`);
-    },
+export async function splitting(): Promise<Result[]> {
+  const told = await inProcess<Record<string, SplitTimes>>('splitter-child.js', []);
+  return Object.entries(told).map(([shape, { bytes, splitMs, parseMs }]) => {
+    const speed = (ms: number) => `${Math.round(bytes / ms / 1000).toLocaleString('en-US')} MB/s`;
+    return {
+      name: `splitter, one core: ${shape}`,
+      figure: speed(splitMs),
+      limit: `${speed(parseMs)}: JSON.parse of the same bytes, decoded`,
+      ratio: splitMs / parseMs,
+      target: 'no slower',
+      met: splitMs <= parseMs,
+      raw: { bytes, splitMs, limitMs: parseMs },
+    };
   });
-  const began = process.cpuUsage();
-  for (let at = 0; at < answer.length; at += CHUNK_BYTES) splitter.write(answer.subarray(at, at + CHUNK_BYTES));
-  const result = splitter.end();
-  const spent = process.cpuUsage(began);
-  if (result.items !== result.lines || lineBytes === 0) throw new Error('the benchmark lost lines');
-  return answer.length / (spent.user + spent.system); // bytes a microsecond are megabytes a second
-}
-
-const mebibytes = Number(process.argv[2] ?? 64);
-const rounds = Number(process.argv[3] ?? 7);
-const only = process.argv[4];
-const cases: [string, Shape, number][] = [
-  ...Object.entries(shapes).map(([name, shape]): [string, Shape, number] => [name, shape, 0]),
-  ['orders, indented', order, 2],
-];
-for (const [name, shape, indent] of cases) {
-  if (only !== undefined && name !== only) continue;
-  const answer = answerOf(shape, mebibytes * 1024 * 1024, indent);
-  split(answer);
-  const speeds = Array.from({ length: rounds }, () => split(answer)).sort((a, b) => b - a);
-  const median = speeds[Math.floor(rounds / 2)]!;
-  process.stdout.write(`${name.padEnd(44)} best ${speeds[0]!.toFixed(0)}, median ${median.toFixed(0)} MB/s\n`);
 }

@@ -27,7 +27,11 @@ describe('a failure', () => {
   });
 
   test.each<[string, unknown, string[]]>([
-    ['something that is no error', 'just text', ['partner-etl: just text']],
+    [
+      'something that is no error',
+      'just text',
+      ['partner-etl: just text', expect.stringMatching(/^ {2}mend: .*--verbose/)],
+    ],
     ['an error of ours alone', new EtlError('usage', 'x', 'wrong'), ['partner-etl: wrong']],
     [
       'a cause that only repeats the message',

@@ -61,7 +61,13 @@ test.each<[Cell, string]>([
   [undefined, ''],
   [0, '0'],
   [false, 'false'],
-  ['=1+1', '=1+1'],
+  ['=1+1', "'=1+1"],
+  ["'=1+1", "''=1+1"],
+  ['@SUM(1,2)', `"'@SUM(1,2)"`],
+  ['\t=1', "'\t=1"],
+  ['-12.50', '-12.50'],
+  ['-1e5', '-1e5'],
+  ['-', '-'],
 ])('%j is the CSV field %s', (cell, field) => {
   const out = new TextWriter();
   printCsv(out, ['a', 'b'], [[cell, 'x']]);

@@ -26,6 +26,8 @@ describe('a day is yyyy-mm-dd of a day in the calendar', () => {
     ['2024-02-29', true],
     ['2000-02-29', true],
     ['2026-02-29', false],
+    ['0000-01-01', false],
+    ['0001-01-01', true],
     ['1900-02-29', false],
     ['2026-04-31', false],
     ['2026-13-01', false],

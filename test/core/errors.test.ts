@@ -68,6 +68,12 @@ describe('whatever is thrown becomes one', () => {
     expect(error.cause).toBe(thrown);
   });
 
+  it.each(['ENOSPC', 'EDQUOT', 'EFBIG'])('%s says to make room', (code) => {
+    const thrown = Object.assign(new Error(`${code}: write`), { code });
+    const told = { kind: 'failed', code: 'no_room', message: `${code}: write`, cause: thrown };
+    expect(asEtlError(thrown)).toMatchObject({ ...told, hint: expect.stringContaining('make room') });
+  });
+
   it('a broken assumption is our bug, and says to report it', () => {
     expect(() => assert(1 + 1 === 2, 'sums')).not.toThrow();
     expect(() => assert(0, 'zero rows')).toThrow(

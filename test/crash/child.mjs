@@ -32,7 +32,7 @@ const app = await openApp({
   progress: { begin: nothing, window: nothing, end: nothing, note: nothing },
   signal: new AbortController().signal,
   step: (name, about) => {
-    const isHere = name === stopAt || `${name} ${about}` === stopAt;
+    const isHere = `${name} ${about} `.startsWith(`${stopAt} `);
     if (isHere && left-- === 0) process.kill(process.pid, 'SIGKILL');
   },
 });

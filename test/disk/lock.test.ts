@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, truncate, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -115,6 +115,28 @@ describe('who holds it', () => {
     const lock = await tryLock(file, 'first', clock);
     await tryLock(file, 'second', clock);
     expect(await lockHolder(file)).toMatchObject({ what: 'first' });
+    await lock?.release();
+  });
+});
+
+describe('damaged', () => {
+  it.each([
+    ['cut off', 5000],
+    ['empty', 0],
+  ])('a lock file that is %s is told with its mend, and is not taken for held', async (_, bytes) => {
+    expect(await isFree()).toBe(true);
+    await truncate(`${file}.lock`, bytes);
+    const told = { kind: 'failed', code: 'lock_file', concern: { file: `${file}.lock` } };
+    await expect(isFree()).rejects.toMatchObject({ ...told, hint: expect.stringContaining(`rm ${file}.lock`) });
+    await rm(`${file}.lock`);
+    expect(await isFree()).toBe(true);
+    expect((await readdir(path.dirname(file))).sort()).toEqual(['run.json', 'run.lock']);
+  });
+
+  it('who holds it is only information', async () => {
+    const lock = await tryLock(file, 'run', clock);
+    await writeFile(`${file}.json`, '{"pid": 1');
+    expect(await lockHolder(file)).toBeNull();
     await lock?.release();
   });
 });

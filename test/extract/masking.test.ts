@@ -1,5 +1,5 @@
 /** Erased values in texts and answers: what is replaced, what is not, and that the same mark comes every time. */
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
@@ -117,6 +117,20 @@ describe('the list', () => {
       expect((await stat(file)).mode & 0o777).toBe(0o600);
       expect(await readFile(file, 'utf8')).not.toMatch(/user-1|1043946570|5550001111/);
     }
+  });
+
+  it.each([
+    ['key', (text: string) => text.replace(/[0-9a-f]/, (digit) => (digit === '0' ? '1' : '0'))],
+    [
+      'values.json',
+      (text: string) =>
+        text.replace(/("hmac": ")[0-9a-f]/, (found, name) => `${name}${found.endsWith('0') ? '1' : '0'}`),
+    ],
+  ])('is refused when %s was changed by a bit that leaves it readable', async (name, damage) => {
+    await erasures.save();
+    const file = path.join(erasuresFolder(folder), name);
+    await writeFile(file, damage(await readFile(file, 'utf8')));
+    await expect(Erasures.read(folder)).rejects.toMatchObject({ code: 'damaged_erasures' });
   });
 
   it('is refused when its key is gone: what comes again would not be recognised', async () => {

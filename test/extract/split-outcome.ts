@@ -1,6 +1,6 @@
 /** Runs the splitter over an answer cut at given places and gathers everything that it said. */
+import assert from 'node:assert/strict';
 import { Buffer } from 'node:buffer';
-import { expect } from 'vitest';
 import { EtlError } from '../../src/core/errors.ts';
 import {
   type SplitField,
@@ -91,8 +91,8 @@ export function someCuts(answer: Uint8Array, seed: number): number[] {
 /** The outcome, once it was seen to be the same whole, byte by byte and with other cuts. */
 export function outcomeOf(answer: Uint8Array): Outcome {
   const whole = split(answer);
-  expect(split(answer, everyByte(answer))).toEqual(whole);
-  for (let seed = 1; seed <= 5; seed++) expect(split(answer, someCuts(answer, seed))).toEqual(whole);
+  assert.deepEqual(split(answer, everyByte(answer)), whole);
+  for (let seed = 1; seed <= 5; seed++) assert.deepEqual(split(answer, someCuts(answer, seed)), whole);
   return whole;
 }
 

@@ -2,6 +2,7 @@
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Day } from '../../src/core/days.ts';
 import type { SliceChange } from '../../src/lake/lake.ts';
 import { nameOf, openScene, type Scene } from './scene.ts';
 
@@ -159,6 +160,9 @@ describe('damage is told by the file’s name', () => {
     ['no layout', (text) => text.replace('"layout": 1', '"layout": 0')],
     ['a day without content', (text) => text.replace('"content"', '"contents"')],
     ['a file name that leads out of the lake', (text) => text.replace(/"file": "[^"]+"/, '"file": "../../x.parquet"')],
+    ['a file of other content', (text) => text.replace(/("file": "2026-03-\d\d\.)[0-9a-f]/, '$1x')],
+    ['a digest of other content', (text) => text.replace(/("digest": ")[0-9a-f]/, '$1e')],
+    ['a day under the name of another one', (text) => text.replace(/("day": "2026-03-)\d\d/, '$131')],
     ['a count that is none', (text) => text.replace(/"rows": \d+/, '"rows": "many"')],
   ];
 
@@ -170,11 +174,32 @@ describe('damage is told by the file’s name', () => {
       kind: 'failed',
       code: 'damaged_manifest',
       concern: { file },
-      hint: expect.stringContaining('replay'),
+      hint: expect.stringContaining('partner-etl replay orders --from 2026-03-01 --to 2026-03-31'),
     };
     await expect(scene.reopened().slices('orders')).rejects.toMatchObject(refusal);
     await expect(scene.reopened().commit(await changes(scene))).rejects.toMatchObject(refusal);
     expect((await scene.reopened().slices('promotions')).size).toBe(0);
+  });
+
+  it('a damaged manifest that is set aside: its files stay until its slices are made again, and then it goes', async () => {
+    await fill(scene);
+    const before = await scene.tree();
+    await scene.write(manifest, '{');
+    const march = { from: '2026-03-05' as Day, to: '2026-03-20' as Day };
+    const lake = scene.reopened();
+    expect(await lake.setAsideDamaged('orders', march)).toEqual(['2026-03']);
+    expect([...(await lake.slices('orders')).keys()]).toEqual(['2026-04-01']);
+    await lake.commit([await scene.bring('replace', '2026-03-30', 'other')]);
+    // Also after a kill, for the next replay.
+    const next = scene.reopened();
+    expect(await next.setAsideDamaged('orders', march)).toEqual(['2026-03']);
+    expect(await scene.files()).toEqual(
+      expect.arrayContaining(Object.keys(before).filter((n) => n.endsWith('.parquet'))),
+    );
+    await next.dropDamaged('orders', march);
+    expect(await next.setAsideDamaged('orders', march)).toEqual([]);
+    const left = (await scene.files()).filter((name) => name.startsWith('orders/2026-03/'));
+    expect(left).toEqual([`orders/2026-03/${nameOf('2026-03-30', 'other')}`]);
   });
 
   it('a manifest of a later layout is a newer program’s, and is not to be deleted', async () => {

@@ -38,6 +38,9 @@ describe('money is the same decimal number as in the answer', () => {
     ['-0', '0.000000'],
     ['1e2', '100.000000'],
     ['1.5E+3', '1500.000000'],
+    ['100000000000000000000e-20', '1.000000'],
+    ['0.00000000000000000000000000000000000001e38', '1.000000'],
+    ['0e999', '0.000000'],
     ['999999999999.999999', '999999999999.999999'],
     ['-999999999999.999999', '-999999999999.999999'],
     ['"12.10"', '12.100000'],
@@ -53,6 +56,11 @@ describe('money is the same decimal number as in the answer', () => {
     ['-0.1234565', '-0.123457'],
     ['0.30000000000000004', '0.300000'],
     ['1e-7', '0.000000'],
+    ['4e-7', '0.000000'],
+    ['5.684341886080802E-14', '0.000000'],
+    ['8e-12', '0.000000'],
+    ['0.1234564999999999999999999999999999999999', '0.123456'],
+    ['1.0000000000000000000000000000000000000001', '1.000000'],
   ])('%s has more than six decimals: rounded half up to %s and counted as drift', async (raw, stored) => {
     const { row, drift } = await one({ commission: raw });
     expect(row).toMatchObject({ commission: stored });
@@ -89,7 +97,7 @@ describe('counts are whole', () => {
     expect((await one({ quantity: raw })).row).toMatchObject({ quantity: stored });
   });
 
-  it.each(['1.5', '9223372036854775808', '1e30'])('%s is a reject', async (raw) => {
+  it.each(['1.5', '9223372036854775808', '1e30', '1e-13', '3.0000000000001'])('%s is a reject', async (raw) => {
     expect((await one({ quantity: raw })).reject).toMatchObject({ reason: 'bad_number' });
   });
 });
@@ -223,6 +231,18 @@ describe('duplicates', () => {
     const row = (clicks: number) => `{"date":"2026-03-01","siteCode":"1","clicks":${clicks}}`;
     const outcome = await normaliseText(promotions, answer(row(1), row(1), row(2)), range);
     expect(outcome).toMatchObject({ rows: 2, duplicates: 1, rejects: 0 });
+  });
+});
+
+describe('rows of a report without a key are two rows', () => {
+  it.each([
+    ['a mark that parts columns', { siteName: 'a\u001fb', siteCode: 'c' }, { siteName: 'a', siteCode: 'b\u001fc' }],
+    ['a mark that stands for nothing', { siteName: '\u001e' }, {}],
+    ['a mark that escapes the others', { siteName: '\u001e1' }, { siteName: '\u001f' }],
+  ])('when a text holds %s', async (_, one, other) => {
+    const row = (fields: object) => JSON.stringify({ date: day, clicks: 1, ...fields });
+    const outcome = await normaliseText(promotions, answer(row(one), row(other)), range);
+    expect(outcome).toMatchObject({ rows: 2, duplicates: 0, rejects: 0 });
   });
 });
 

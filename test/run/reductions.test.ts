@@ -275,4 +275,19 @@ describe('a run that is killed when the file is stored and not yet applied', () 
     expect(await files()).toHaveLength(2);
     expect((await night()).run.summary).toMatchObject({ calls: 0, slices_changed: 0 });
   });
+
+  it('a day before leaves it to the next one, which asks whether there is a newer one', async () => {
+    await night();
+    world.passDays(1);
+    await world.night({
+      names: ['reductions'],
+      step: (name) => {
+        if (name === 'answer-received') throw new Error('killed');
+      },
+    });
+    world.passDays(1);
+    expect((await night()).exitCode).toBe(0);
+    expect((await current()).sort()).toEqual(told());
+    expect(await files()).toHaveLength(3);
+  });
 });

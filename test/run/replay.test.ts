@@ -200,3 +200,41 @@ it('an item that moved is where it was seen last, also when the lake was lost', 
   expect(days).toEqual([[to]]);
   expect(await differences()).toEqual([]);
 });
+
+it('a damaged file under a hold is made again of the answer that was not held, and the hold stands', async () => {
+  world.passDays(1);
+  const day = world.lookback().to;
+  await world.night({ names: ['promotions'] });
+  world.sandbox.change({ kind: 'empty-day', report: 'promotions', day });
+  world.clock.set(world.clock.now() + 3_600_000);
+  await world.night({ names: ['promotions'] });
+  const held = () =>
+    world.within(async ({ lake }) => {
+      const entry = (await lake.slices('promotions')).get(day)!;
+      return { rows: entry.content.rows, held: entry.held?.content.rows, file: lake.rowsFile('promotions', entry)! };
+    });
+  const before = await held();
+  expect(before).toMatchObject({ rows: expect.any(Number), held: 0 });
+  await writeFile(before.file, 'PAR1');
+  await replay('promotions', { from: day, to: day });
+  expect(await held()).toEqual(before);
+  expect((await differences()).filter(({ hop }) => hop === 'lake')).toEqual([]);
+});
+
+it.each(['orders', 'order-item-versions', 'promotions'])(
+  'a damaged manifest of %s is told with the replay that mends it',
+  async (name) => {
+    const { from } = world.lookback();
+    const before = await facts(['loaded_at', 'fetch_id']);
+    await writeFile(at('lake', name, from.slice(0, 7), 'manifest.json'), '{"layout": 1,');
+    const whole = name === 'promotions' ? name : 'orders';
+    const hint = expect.stringContaining(`partner-etl replay ${whole} --from 2026-03-01 --to 2026-03-31`);
+    await expect(world.within(({ lake }) => lake.slices(name))).rejects.toMatchObject({
+      code: 'damaged_manifest',
+      hint,
+    });
+    await replay(whole, { from: '2026-03-01' as Day, to: '2026-03-31' as Day });
+    expect(await facts(['loaded_at', 'fetch_id'])).toEqual(before);
+    expect((await differences()).filter(({ hop }) => hop === 'lake')).toEqual([]);
+  },
+);

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TargetName } from '../../src/warehouse/target.ts';
 import { typedIn } from '../cli/typed.ts';
+import { asciiJson } from '../support/hostile-json.ts';
 import { openLookupWorld, rowsOf } from '../support/lookups.ts';
 import type { World } from '../support/nights.ts';
 
@@ -26,14 +27,6 @@ const TEXTS = [
 ];
 const FIELDS = ['"); DROP TABLE etl.run; --', `a'b`, 'constructor', 'a.b', '../x', '\u001b[2J'];
 const FILE_NAMES = ['../../../../tmp/pwned.csv', '/etc/cron.d/pwned', 'CON', 'x'.repeat(4000)];
-
-/** The sandbox writes what a fault tells as bytes. */
-function asciiJson(text: string): string {
-  return JSON.stringify(text).replace(
-    /[^\x20-\x7e]/g,
-    (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
-}
 
 export function hostileNight(name: TargetName, postgresUrl: () => string | undefined): void {
   let world: World;

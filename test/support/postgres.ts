@@ -29,6 +29,8 @@ interface User {
 export interface Postgres {
   /** Superuser, database `postgres`. */
   readonly url: string;
+  /** Ends it and starts it again at the same address, with all it held: `SIGINT` parts from everybody, `SIGQUIT` is a crash. */
+  restart(signal: 'SIGINT' | 'SIGQUIT'): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -38,8 +40,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   return stop;
 }
 
-/** Starts a throw-away server; `stop` ends it and removes everything of it. */
-export async function startPostgres(): Promise<Postgres> {
+/** Starts a throw-away server, with further settings (`name=value`); `stop` ends it and removes everything of it. */
+export async function startPostgres(more: readonly string[] = []): Promise<Postgres> {
   const base = mkdtempSync(path.join(tmpdir(), 'partner-etl-pg-'));
   chmodSync(base, 0o755);
   const user = unprivileged();
@@ -48,14 +50,21 @@ export async function startPostgres(): Promise<Postgres> {
   const data = path.join(base, 'data');
   initialise(native, data, user);
   const port = await freePort();
-  const server = await start(native, data, port, user);
-  const stop = async () => {
+  let server = await start(native, data, port, user, more);
+  const end = async (signal: 'SIGINT' | 'SIGQUIT') => {
     const gone = new Promise((resolve) => server.once('exit', resolve));
-    server.kill('SIGQUIT'); // at once: nothing of it is kept
+    server.kill(signal);
     await gone;
+  };
+  const restart = async (signal: 'SIGINT' | 'SIGQUIT') => {
+    await end(signal);
+    server = await start(native, data, port, user, more);
+  };
+  const stop = async () => {
+    await end('SIGQUIT'); // at once: nothing of it is kept
     rmSync(base, { recursive: true, force: true });
   };
-  return { url: `postgres://postgres@127.0.0.1:${port}/postgres`, stop };
+  return { url: `postgres://postgres@127.0.0.1:${port}/postgres`, restart, stop };
 }
 
 function nativeDir(): string {
@@ -115,9 +124,15 @@ function freePort(): Promise<number> {
   });
 }
 
-async function start(native: string, data: string, port: number, user: User): Promise<ChildProcess> {
+async function start(
+  native: string,
+  data: string,
+  port: number,
+  user: User,
+  more: readonly string[],
+): Promise<ChildProcess> {
   const cwd = path.dirname(data);
-  const settings = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'max_connections=200'];
+  const settings = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'max_connections=200', ...more];
   const options = ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', cwd, ...settings.flatMap((s) => ['-c', s])];
   const env = { ...process.env, LC_ALL: 'C', TZ: 'UTC' };
   const server = spawn(path.join(native, 'bin', 'postgres'), options, {

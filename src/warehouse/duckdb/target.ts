@@ -115,6 +115,10 @@ class DuckdbTarget implements Target {
     }
   }
 
+  async proveWhole(): Promise<void> {
+    await this.warehouse.proveWhole();
+  }
+
   async broken(checks: readonly Check[]): Promise<readonly BrokenCheck[]> {
     return this.reading<readonly BrokenCheck[]>([], (engine) =>
       runChecks(duckdbChecks(engine, this.clock), checks, null),
@@ -190,6 +194,7 @@ class DuckdbTarget implements Target {
       if (isWritten) await this.warehouse.putInPlace(next);
       return { ...told, copyMs };
     } catch (cause) {
+      if (!(cause instanceof EtlError)) await this.proveWhole(); // What could not be changed may be a copy of what is damaged.
       throw this.publishError(cause);
     } finally {
       await this.warehouse.discardNext();

@@ -32,6 +32,7 @@ const queues = new Map<string, Promise<unknown>>();
 let opened = 0;
 
 const NAME = 'warehouse.duckdb';
+const MEND = 'make it again from the lake: partner-etl rebuild --target duckdb';
 const { warehouseMemoryMiB: memoryMiB } = LIMITS;
 
 export class WarehouseFile {
@@ -53,7 +54,10 @@ export class WarehouseFile {
     return (await sizeOf(this.path)) !== null;
   }
 
-  /** Opens the current file read-only, runs `work`, closes it. Errors: `failed/engine_open` when it is damaged. */
+  /**
+   * Opens the current file read-only, runs `work`, closes it. Errors: `failed/engine_open` and `failed/damaged_warehouse` when it is
+   * damaged.
+   */
   async read<T>(work: (engine: Engine) => Promise<T>): Promise<T> {
     const before = queues.get(this.path) ?? Promise.resolve();
     const mine = before.then(() => this.readNow(work));
@@ -70,8 +74,33 @@ export class WarehouseFile {
     const engine = (await this.openInPlace()) ?? (await this.openCopy());
     try {
       return await work(engine);
+    } catch (thrown) {
+      // DuckDB says what broke and not of what kind it is; only a look at everything tells.
+      if (!(thrown instanceof EtlError)) await this.prove(engine);
+      throw thrown;
     } finally {
       engine.close();
+    }
+  }
+
+  /** Reads every value that the file holds: its blocks have checksums, which are only looked at when they are read. */
+  async proveWhole(): Promise<void> {
+    if (await this.exists()) await this.read((engine) => this.prove(engine));
+  }
+
+  private async prove(engine: Engine): Promise<void> {
+    try {
+      const tables = await engine.rows('SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal');
+      for (const { schema_name: schema, table_name: table } of tables)
+        await engine.run(
+          `SELECT bit_xor(hash(held)) FROM ${quoteName(String(schema))}.${quoteName(String(table))} AS held`,
+        );
+    } catch (cause) {
+      throw new EtlError('failed', 'damaged_warehouse', `${this.path} is damaged`, {
+        cause,
+        concern: { file: this.path },
+        hint: MEND,
+      });
     }
   }
 
@@ -101,7 +130,7 @@ export class WarehouseFile {
       throw new EtlError('failed', 'engine_open', `DuckDB cannot open ${this.path}, nor a copy of it`, {
         cause,
         concern: { file: this.path },
-        hint: 'the file is damaged: make it again from the lake (partner-etl rebuild --target duckdb)',
+        hint: MEND,
       });
     } finally {
       // What is open stays readable; nothing is left behind, also by a kill.
@@ -109,11 +138,10 @@ export class WarehouseFile {
     }
   }
 
-  /** Renames a file that DuckDB cannot open any more, so that a new one can be made; a sound one stays. For the holder of the lock. */
+  /** Renames a file that DuckDB cannot read any more, so that a new one can be made; a sound one stays. For the holder of the lock. */
   async setAsideIfDamaged(): Promise<void> {
-    if (!(await this.exists())) return;
     try {
-      await this.read((engine) => engine.run('SELECT 1'));
+      await this.proveWhole();
     } catch {
       await rename(this.path, `${this.path}.damaged`);
     }

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readdir, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -145,6 +145,20 @@ describe('the DuckDB file', () => {
       code: 'engine_open',
       hint: expect.stringContaining('rebuild'),
     });
+  });
+
+  test('a damaged block is told by whoever reads everything, and made good by making the file afresh', async () => {
+    await target.proveWhole();
+    const bytes = await readFile(warehouse.file);
+    // Behind the three blocks of the head: in the middle of what is stored, whatever that is.
+    for (let at = 20_000; at < bytes.length; at += 50_000) bytes[at] = bytes[at]! ^ 1;
+    await writeFile(warehouse.file, bytes);
+    const told = { kind: 'failed', concern: { file: warehouse.file }, hint: expect.stringContaining('rebuild') };
+    await expect(target.proveWhole()).rejects.toMatchObject(told);
+    const slice = await maker.make(orders, FIRST, []);
+    await target.publish({ ...publicationOf('r9', [slice]), afresh: true });
+    await target.proveWhole();
+    expect(await rowsOf(target, COUNT)).toEqual([['0']]);
   });
 
   test('its tables and views can be read under whatever name it is attached', async () => {

@@ -6,6 +6,8 @@ export interface Proxy {
   readonly url: string;
   /** Breaks connections from now on, or lets them be. */
   setCut(cut: Cut | null): void;
+  /** Breaks every connection that there is. */
+  cutAll(): void;
   close(): Promise<void>;
 }
 
@@ -56,6 +58,9 @@ export async function openProxy(url: string): Promise<Proxy> {
     url: relayed.href,
     setCut(next) {
       cut = next;
+    },
+    cutAll() {
+      for (const socket of sockets) socket.destroy();
     },
     async close() {
       for (const socket of sockets) socket.destroy();

@@ -1,0 +1,171 @@
+/**
+ * Files of the home directory that are damaged, one at a time: a bit is flipped, or the end is cut off. Then a night, and a look at
+ * every hop (`verify`). What they tell must name the file and the command that mends it, which is then carried out.
+ */
+import { cp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { contentsOf, differences } from './compare.ts';
+import type { Ended } from './program.ts';
+import { type Random, seeded } from './random.ts';
+import { MINUTE_MS } from './scene.ts';
+import { badlyTold, type Kind, lastLines, NIGHT, type Round, type Stage } from './stage.ts';
+
+const ROUNDS = 16;
+/** A mend may bring to light what it hid. */
+const MOST_MENDS = 4;
+
+/** Kinds of files, by their path in the home directory. */
+const FILES: Readonly<Record<string, RegExp>> = {
+  'vault-answers': /^vault\/[^/]+\/answers\//,
+  'vault-packs': /^vault\/[^/]+\/packs\//,
+  'vault-records': /^vault\/[^/]+\/fetches\//,
+  'lake-rows': /^lake\/[^/]+\/[^/]+\/[^/]+\.parquet$/,
+  'lake-rejects': /^lake\/.*\/rejects\//,
+  'lake-manifests': /^lake\/.*manifest\.json$/,
+  runs: /^runs\//,
+  inbox: /^inbox\//,
+  'token-cache': /^state\/token/,
+  state: /^state\/(?!token|erasures)/,
+  erasures: /^state\/erasures/,
+  locks: /^locks\//,
+  duckdb: /^warehouse\.duckdb$/,
+  'duckdb-wal': /^warehouse\.duckdb\.wal$/,
+};
+
+/** What is to be typed, and files that are to come back from a backup or to go. */
+const MEND =
+  /partner-etl (?<command>(?:replay|rebuild|backfill|run|rejects|release)(?: (?:--[a-z-]+|[0-9-]{10}|[a-z-]+\b))*)|(?<by>restore (?=\S+ from a backup)|rm )(?<file>[^\s;]+)/;
+
+/** A log that DuckDB would apply to the file, left there by nobody: it has no kept original. */
+const FABRICATED = ['warehouse.duckdb.wal'];
+
+export const damages: readonly Kind[] = Object.entries(FILES).map(([name, pattern]) => ({
+  name: `damage-${name}`,
+  rounds: ROUNDS,
+  round: (stage, seed) => damaged(stage, pattern, seeded(seed)),
+}));
+
+async function damaged(stage: Stage, pattern: RegExp, random: Random): Promise<Round> {
+  const { scene } = stage;
+  const { code, everything, mended } = await stage.undisturbed(NIGHT);
+  await stage.begin(NIGHT);
+  const file = random.pick((await filesUnder(scene.home)).filter((name) => pattern.test(name)));
+  const how = await damage(path.join(scene.home, file), random);
+  const what = `${file}, ${how}`;
+  const after = await contentOf(path.join(scene.home, file));
+
+  const heard = new Heard(path.basename(file));
+  const failure = (why: string): Round => ({ verdict: 'failed', note: `${what}: ${why}${heard.told}` });
+  let atMs = NIGHT.atMs;
+  const mends: string[] = [];
+  for (let tries = 0; ; tries++) {
+    const night = heard.hear(await scene.run(NIGHT.words, { atMs }));
+    const proof = heard.hear(await scene.run(['verify'], { atMs: atMs + MINUTE_MS }));
+    const bad = badlyTold(night) ?? (proof.stdout === '' ? badlyTold(proof) : null);
+    if (bad !== null) return failure(bad);
+    if ((night.code === code || night.code === 0) && proof.code === 0) break;
+    if (!heard.hasNamed) return failure('what is told does not name the file');
+    const commands = [...new Set([...mendsIn(night.stderr), ...mendsIn(proof.stdout), ...mendsIn(proof.stderr)])];
+    if (commands.length === 0 || tries === MOST_MENDS) return failure(`nothing mends it (tried: ${mends.join('; ')})`);
+    for (const command of commands) {
+      atMs += MINUTE_MS;
+      mends.push(command);
+      await carryOut(stage, command, atMs, heard);
+    }
+    atMs += 10 * MINUTE_MS;
+  }
+  const isMended = mends.length > 0;
+  const differing = await differencesFrom(isMended ? mended : everything, stage, isMended);
+  if (differing.length > 0)
+    return failure(`after ${mends.join('; ') || 'nothing was told'}:\n${differing.slice(0, 12).join('\n')}`);
+  if (isMended) return { verdict: 'mended', note: `${what}: ${mends.join('; ')}` };
+  const isStillThere = after.equals(await contentOf(path.join(scene.home, file)));
+  const isHarmless = isStillThere && !heard.hasNamed;
+  return { verdict: isHarmless ? 'harmless' : 'equal', note: what };
+}
+
+/** What the program said, and whether it named the file. */
+class Heard {
+  private readonly name: string;
+  private ends: Ended[] = [];
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  hear(end: Ended): Ended {
+    this.ends.push(end);
+    return end;
+  }
+
+  get hasNamed(): boolean {
+    return this.ends.some(({ stdout, stderr }) => `${stdout}${stderr}`.includes(this.name));
+  }
+
+  get told(): string {
+    const [first] = this.ends;
+    const last = this.ends.at(-1);
+    return [first, last]
+      .map((end) => (end ? `\n${end.stdout.slice(0, 1500)}\n${lastLines(end.stderr)}` : ''))
+      .join('\n--');
+  }
+}
+
+async function differencesFrom(
+  expected: Parameters<typeof differences>[0],
+  { scene }: Stage,
+  isMended: boolean,
+): Promise<string[]> {
+  try {
+    return differences(expected, await contentsOf(scene, isMended ? 'mended' : 'everything'));
+  } catch (error) {
+    return [`a warehouse cannot be read: ${String(error)}`];
+  }
+}
+
+/** What messages and the table of `verify` tell to do, the first of each line where there are several ways. */
+function mendsIn(text: string): string[] {
+  const told = text.split('\n').filter((line) => !line.startsWith('{'));
+  return told.flatMap((line) => {
+    const groups = MEND.exec(line)?.groups;
+    return groups === undefined ? [] : [groups.command ?? `${groups.by}${groups.file}`];
+  });
+}
+
+/** Files are named by their path, or by that in the home directory; the backup is what was kept before the damage. */
+async function carryOut({ scene }: Stage, mend: string, atMs: number, heard: Heard): Promise<void> {
+  const [by, named] = mend.split(' ');
+  if (by !== 'restore' && by !== 'rm') return void heard.hear(await scene.run(mend.split(' '), { atMs }));
+  const file = path.relative(scene.home, path.resolve(scene.home, named!));
+  if (by === 'rm') return rm(path.join(scene.home, file), { force: true });
+  await cp(path.join(scene.kept(NIGHT.from), file), path.join(scene.home, file), { recursive: true });
+}
+
+async function damage(file: string, random: Random): Promise<string> {
+  if (FABRICATED.includes(path.basename(file))) {
+    await writeFile(file, Buffer.from(Array.from({ length: 200 }, () => random.below(256))));
+    return 'made up';
+  }
+  const { size } = await stat(file);
+  if (random.below(2) === 0 || size === 0) {
+    const left = random.below(Math.max(1, size));
+    await truncate(file, left);
+    return `cut to ${left} of ${size} bytes`;
+  }
+  const bytes = await readFile(file);
+  const [place, bit] = [random.below(size), random.below(8)];
+  bytes[place] = bytes[place]! ^ (1 << bit);
+  await writeFile(file, bytes);
+  return `bit ${bit} of byte ${place} of ${size} flipped`;
+}
+
+function contentOf(file: string): Promise<Buffer> {
+  return readFile(file).catch(() => Buffer.alloc(0));
+}
+
+/** With what is made up. */
+async function filesUnder(home: string): Promise<string[]> {
+  const entries = await readdir(home, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath, entry.name));
+  return [...files.map((file) => path.relative(home, file)), ...FABRICATED].sort();
+}

@@ -1,0 +1,49 @@
+/** The history of order items must say of every instant at which a run had ended what the fact table could say then. */
+import { byDay, difference } from './checks.ts';
+import type { State, Truth } from './model.ts';
+import type { Reader } from './warehouse-reader.ts';
+
+interface Snapshot {
+  readonly at: string;
+  readonly states: ReadonlyMap<string, readonly State[]>;
+  /** What the service told then. */
+  readonly told: Truth;
+}
+
+/** Columns that only versions have, or that the service does not send. */
+const ASIDE = new Set([
+  ...['fetch_id', 'loaded_at', 'order_local_time', 'order_utc_time', 'status_group'],
+  ...['observed_on', 'observed_from', 'observed_to', 'is_present'],
+]);
+
+export class HistoryModel {
+  private readonly snapshots: Snapshot[] = [];
+  /** Days whose hold was released: their history begins when what was held was fetched. */
+  private readonly released = new Set<string>();
+
+  take(atMs: number, states: ReadonlyMap<string, readonly State[]>, told: Truth): void {
+    this.snapshots.push({ at: new Date(atMs).toISOString(), states: new Map(states), told });
+  }
+
+  release(day: string): void {
+    this.released.add(day);
+  }
+
+  async flaws(reader: Reader): Promise<string[]> {
+    const flaws: string[] = [];
+    for (const { at, states, told } of this.snapshots) {
+      const then = `TIMESTAMPTZ '${at}'`;
+      const rows = await reader.rows(
+        'warehouse.order_item_version',
+        `is_present AND observed_from <= ${then} AND (observed_to IS NULL OR observed_to > ${then})`,
+      );
+      const held = byDay(rows, 'order_date', ASIDE);
+      for (const [day, certain] of states) {
+        const possible = this.released.has(day) ? [...certain, told.get(day) ?? []] : certain;
+        const flaw = difference(held.get(day) ?? [], possible);
+        if (flaw) flaws.push(`history of ${day} at ${at}: ${flaw}`);
+      }
+    }
+    return flaws;
+  }
+}

@@ -1,0 +1,61 @@
+/** Reads a warehouse as an analyst does, beside the program and without its code: DuckDB's file read-only, or Postgres. */
+import { existsSync } from 'node:fs';
+import { DuckDBInstance } from '@duckdb/node-api';
+import pg from 'pg';
+
+export type TextRow = Readonly<Record<string, string | null>>;
+
+export interface Reader {
+  /** Rows with all values as text. */
+  rows(table: string, where?: string): Promise<TextRow[]>;
+  /** The rows of a statement that makes text of everything itself. */
+  ask(sql: string): Promise<TextRow[]>;
+  close(): Promise<void>;
+}
+
+/** Null where there is no warehouse yet. */
+export async function openReader(file: string, postgresUrl: string | null): Promise<Reader | null> {
+  return postgresUrl === null ? openDuckdb(file) : openPostgres(postgresUrl);
+}
+
+async function openDuckdb(file: string): Promise<Reader | null> {
+  if (!existsSync(file)) return null;
+  const instance = await DuckDBInstance.create(file, { access_mode: 'READ_ONLY', threads: '1' });
+  const connection = await instance.connect();
+  await connection.run(`SET TimeZone = 'UTC'`);
+  const ask = async (sql: string) => (await connection.runAndReadAll(sql)).getRowObjects() as TextRow[];
+  return {
+    rows: (table, where = 'true') => ask(`SELECT CAST(COLUMNS(*) AS VARCHAR) FROM ${table} WHERE ${where}`),
+    ask,
+    close: async () => {
+      connection.closeSync();
+      instance.closeSync();
+    },
+  };
+}
+
+async function openPostgres(url: string): Promise<Reader | null> {
+  const asText = (value: string) => value;
+  const asTruth = (value: string) => (value === 't' ? 'true' : 'false');
+  const BOOLEAN = 16;
+  const client = new pg.Client({
+    connectionString: url,
+    types: { getTypeParser: (type: number) => (type === BOOLEAN ? asTruth : asText) } as never,
+  });
+  await client.connect();
+  await client.query(`SET TimeZone = 'UTC'`);
+  // Migrations are applied one by one, and this table comes with the last of them that brings tables.
+  const { rows } = await client.query(`SELECT to_regclass('etl.setting') AS there`);
+  if (rows[0]?.there === null) {
+    await client.end();
+    return null;
+  }
+  // Whoever reads for longer sees one state, and holds nobody up.
+  await client.query('BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY');
+  const ask = async (sql: string) => (await client.query<Record<string, string | null>>(sql)).rows;
+  return {
+    rows: (table, where = 'true') => ask(`SELECT * FROM ${table} WHERE ${where}`),
+    ask,
+    close: () => client.end(),
+  };
+}
