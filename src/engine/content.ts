@@ -28,11 +28,14 @@ export function rowHashSql(pipeline: Pipeline, aside: readonly string[] = [], ti
   const plain = joined((c) => canonicalText(c, times));
   if (texts.length === 0) return `md5_number(${plain})`;
   const hasMarks = texts
-    .map(({ column }) => quoteName(column))
+    .map(({ column }) => asText(column))
     .map((t) => `contains(${t}, ${BETWEEN}) OR ${t} = ${NULL_MARK}`);
-  const escaped = joined((c) => (c.kind === 'text' ? escapedText(quoteName(c.column)) : canonicalText(c, times)));
+  const escaped = joined((c) => (c.kind === 'text' ? escapedText(asText(c.column)) : canonicalText(c, times)));
   return `md5_number(CASE WHEN ${hasMarks.join(' OR ')} THEN concat(${BETWEEN}, ${escaped}) ELSE ${plain} END)`;
 }
+
+/** An older file may hold a column in another type than is declared now. */
+const asText = (column: string) => `${quoteName(column)}::VARCHAR`;
 
 const BETWEEN = 'chr(31)';
 const NULL_MARK = 'chr(30)';

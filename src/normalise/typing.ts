@@ -81,10 +81,13 @@ function typedValue(column: SourceColumn, form: NumberForm): string {
   }
 }
 
-/** Null for what is no time, or no time of four digits' years in every zone: DuckDB also reads `infinity`, `epoch` and years before Christ. */
+/**
+ * Null for what is no time, or none of the years 1900 to 9998, by its own clock up to 18 hours beside UTC: DuckDB also reads `infinity`,
+ * `epoch` and years before Christ.
+ */
 function timeIn(text: string, type: 'TIMESTAMP' | 'TIMESTAMPTZ'): string {
   const time = `TRY_CAST(${text} AS ${type})`;
-  return `CASE WHEN ${time} >= ${type} '1900-01-01 00:00:00' AND ${time} < ${type} '9999-01-01 00:00:00' THEN ${time} END`;
+  return `CASE WHEN ${time} >= ${type} '1899-12-31 06:00:00' AND ${time} < ${type} '9999-01-01 18:00:00' THEN ${time} END`;
 }
 
 /** `yyyy-MM-dd`, alone or before a `T` or a space; `2026-1-5` and 30 February are no days. */

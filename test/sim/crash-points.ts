@@ -62,11 +62,11 @@ export class CrashPoints {
       subscribe(channel, () => this.pass('request', channel));
   }
 
-  /** biome-ignore lint/suspicious/noExplicitAny: methods of several classes are wrapped alike. */
-  private watch(owner: any, name: string): void {
-    const original = owner[name] as (...args: unknown[]) => unknown;
+  private watch(owner: object, name: string): void {
+    const methods = owner as Record<string, (...args: unknown[]) => unknown>;
+    const original = methods[name]!;
     const points = this;
-    owner[name] = function (this: unknown, ...args: unknown[]) {
+    methods[name] = function (this: unknown, ...args: unknown[]) {
       const what = typeof args[0] === 'string' ? args[0].trim().slice(0, 60) : name;
       points.pass('statement', `before ${what}`);
       const result = original.apply(this, args);

@@ -1,5 +1,5 @@
 /** Seeds whose scenario has what it takes to find a mutant: to look for one without trying them all. */
-import { type PlannedRun, type Scenario, scenarioOf } from './scenario.ts';
+import { type Scenario, scenarioOf } from './scenario.ts';
 
 type Fits = (scenario: Scenario) => boolean;
 
@@ -12,7 +12,6 @@ const isCalm = (scenario: Scenario) => faults(scenario).length === 0 && runs(sce
 const isCheap = ({ days }: Scenario) => days.length <= 2;
 const cutAfter: Fits = (scenario) => runs(scenario).some(({ isPowerCut, aim }) => isPowerCut && aim === null);
 const cut: Fits = (scenario) => runs(scenario).some(({ isPowerCut }) => isPowerCut);
-const diesAtFile = ({ aim }: PlannedRun) => aim?.kind === 'file' && aim.at < 450;
 
 /** Mutants that are not here are found by most seeds. */
 const FITS: Readonly<Record<string, Fits>> = {
@@ -20,7 +19,7 @@ const FITS: Readonly<Record<string, Fits>> = {
   'folder-not-synced': cutAfter,
   'record-not-synced': cut,
   'warehouse-in-place': (s) => !s.beginsBare && isCalm(s),
-  'receipt-apart': (s) => runs(s).some(({ aim }) => aim?.kind === 'statement'),
+  'receipt-apart': (s) => !changes(s).includes('empty-day') && runs(s).length > 1 && isCalm(s),
   'range-not-deleted': (s) => isCalm(s) && laterChanges(s).includes('restate-item'),
   'emptied-day-kept': (s) => isCheap(s) && laterChanges(s).includes('empty-day') && isCalm(s),
   'hold-applied': (s) => laterChanges(s).includes('empty-day') && isCalm(s),
@@ -45,13 +44,14 @@ const FITS: Readonly<Record<string, Fits>> = {
   'lake-not-looked-at': (s) => s.losesWarehouse && isCheap(s) && isCalm(s),
   'file-fetched-once': (s) => s.hasLookups && isCheap(s) && laterChanges(s).includes('reductions-changed') && isCalm(s),
   'key-rotation-ignored': (s) => s.hasPushes && isCheap(s) && changes(s).includes('rotate-keys') && isCalm(s),
+  // Messages are taken in behind the reports: with one of these the tenth step is the last before they are committed.
   'inbox-emptied-early': (s) =>
-    isCheap(s) &&
     s.hasPushes &&
-    runs(s).some(({ aim, kind }) => kind === 'night' && (aim?.kind === 'step' || aim?.kind === 'statement')),
+    !s.hasLookups &&
+    s.reports.length === 1 &&
+    faults(s).length === 0 &&
+    runs(s).some(({ aim, kind }) => kind === 'night' && aim?.kind === 'step' && aim.at === 10),
   'message-told-twice': (s) => s.hasPushes && faults(s).some(({ kind }) => kind === 'lose-answer'),
-  'commit-without-journal': (s) => runs(s).some(diesAtFile),
-  'commit-not-finished': (s) => runs(s).some(diesAtFile),
 };
 
 /** The known seed first, then others that may find it. */

@@ -36,7 +36,7 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stop.abor
 if (seconds !== undefined) setTimeout(() => stop.abort(), Number(seconds) * 1000).unref();
 
 const wasFine = mutants
-  ? await runMutants({ workers, names, isSearching })
+  ? await runMutants({ workers, names, isSearching, signal: stop.signal })
   : await runSeeds({
       first: first ?? 1,
       count: Number(count ?? times ?? (isOne ? 1 : Number.POSITIVE_INFINITY)),

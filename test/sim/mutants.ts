@@ -16,12 +16,14 @@ export interface MutantsAsked {
   readonly names: readonly string[];
   /** Look for a seed where the one in the list finds nothing. */
   readonly isSearching: boolean;
+  /** No further one is begun. */
+  readonly signal: AbortSignal;
 }
 
 const MOST_SEEDS = 12;
 
 /** Whether every mutant was found by its seed, and the program as it is passed all of those seeds. */
-export async function runMutants({ workers, names, isSearching }: MutantsAsked): Promise<boolean> {
+export async function runMutants({ workers, names, isSearching, signal }: MutantsAsked): Promise<boolean> {
   const mutants = MUTANTS.filter(({ name }) => names.length === 0 || names.includes(name));
   for (const mutant of mutants) mutated(mutant, readFileSync(path.join(packageRoot, mutant.file), 'utf8'), mutant.file);
   const server = mutants.some(({ isPostgres }) => isPostgres) ? await startPostgres() : null;
@@ -41,7 +43,7 @@ export async function runMutants({ workers, names, isSearching }: MutantsAsked):
         if (!(await passes(mutant, server, template.file))) isFine = false;
       });
   const work = async () => {
-    for (let job = jobs.shift(); job; job = jobs.shift()) await job();
+    for (let job = jobs.shift(); job && !signal.aborted; job = jobs.shift()) await job();
   };
   try {
     await Promise.all(Array.from({ length: workers }, work));

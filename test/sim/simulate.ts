@@ -14,7 +14,7 @@ import { pushFlaws } from './push-model.ts';
 import { Random } from './random.ts';
 import { LOOKBACK_DAYS, type PlannedDay, type PlannedRun, revokesTokens, type Scenario } from './scenario.ts';
 import { fingerprint, stampsOf } from './stamps.ts';
-import { openReader, type Reader } from './warehouse-reader.ts';
+import { openReader, type Reader, watchPostgres } from './warehouse-reader.ts';
 
 /** What a seed came to. */
 export interface Result {
@@ -117,6 +117,8 @@ export class Simulation {
     this.place.sandbox.stats.reset();
     const watched = await this.reader();
     const before = watched && (await fingerprint(watched));
+    const { postgresUrl } = this.place;
+    const committed = watched && postgresUrl !== null ? watchPostgres(postgresUrl) : null;
     const receiving = receiver && this.crew.receive(receiver.aim);
     await receiving?.isUp;
     const work = this.workOf(run);
@@ -129,6 +131,7 @@ export class Simulation {
     if (received) this.count(received.kind === 'died' ? 'receiver died' : 'receiver ended');
     if (watched && (await fingerprint(watched)) !== before) this.flaws.push('a reader of the warehouse saw it change');
     await watched?.close();
+    this.flaws.push(...((await committed?.stop()) ?? []));
     for (const outcome of outcomes) this.tell(outcome, run);
     if (powerIsCut) this.losePower();
     rmSync(this.place.notes, { force: true });

@@ -59,3 +59,37 @@ async function openPostgres(url: string): Promise<Reader | null> {
     close: () => client.end(),
   };
 }
+
+/**
+ * Asks Postgres again and again, in one statement each, whether rows and receipts agree, as a dashboard would while a run publishes.
+ * `stop` says what was seen that did not.
+ */
+export function watchPostgres(url: string): { stop(): Promise<string[]> } {
+  let isOver = false;
+  const seen = new Set<string>();
+  const look = async () => {
+    const reader = new pg.Client({ connectionString: url });
+    await reader.connect();
+    try {
+      while (!isOver) {
+        const { rows } = await reader.query<{ rows: string; told: string }>(
+          `SELECT (SELECT count(*) FROM warehouse.fact_order_item) AS rows,
+             (SELECT coalesce(sum(rows), 0) FROM etl.receipt WHERE pipeline = 'orders' AND superseded_at IS NULL) AS told`,
+        );
+        const [found] = rows;
+        if (found && found.rows !== found.told)
+          seen.add(`a reader saw half a run: ${found.rows} rows, receipts of ${found.told}`);
+      }
+    } finally {
+      await reader.end();
+    }
+  };
+  const watching = look();
+  return {
+    stop: async () => {
+      isOver = true;
+      await watching;
+      return [...seen];
+    },
+  };
+}

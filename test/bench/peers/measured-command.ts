@@ -11,7 +11,7 @@ export interface Measured {
   /** null: it was ended after the time that it had. */
   readonly exitCode: number | null;
   readonly stdout: string;
-  /** The last lines it wrote. */
+  /** The last line it wrote that speaks of an error, else the last one. */
   readonly lastWords: string;
 }
 
@@ -50,7 +50,8 @@ export async function measure(command: Command, env: NodeJS.ProcessEnv, timeoutM
   }, timeoutMs);
   try {
     const [code] = (await Promise.race([once(child, 'close'), failed])) as [number | null];
-    const lastWords = words.trim().split('\n').slice(-4).join('\n');
+    const lines = words.trim().split('\n');
+    const lastWords = lines.findLast((line) => /error|exception/i.test(line)) ?? lines.at(-1) ?? '';
     const wallMs = Math.round(performance.now() - started);
     return { wallMs, peakMiB: Math.round(peakKiB / 1024), exitCode: isLate ? null : (code ?? -1), stdout, lastWords };
   } finally {

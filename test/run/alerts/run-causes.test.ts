@@ -31,7 +31,8 @@ async function judged(runs: readonly Told[], pid = NOBODY, host = hostname()) {
     const runId = newId('r', clock);
     const started_at = isoTime(clock.now());
     const summary = codes ? { codes } : null;
-    const record = { run_id: runId, command: 'run', pipelines, started_at, ended_at: null, result, summary };
+    const ended = { ended_at: null, result, exit_code: null, summary };
+    const record = { run_id: runId, command: 'run', pipelines, started_at, ...ended };
     await writeJson(path.join(paths.runs, `${runId}.json`), record);
     await writeJson(path.join(paths.locks, 'run.json'), { pid, host, since: started_at, what: 'run' });
     clock.set(clock.now() + 3_600_000);
