@@ -167,7 +167,7 @@ describe('killed', () => {
     await expectRecovery();
     expect(await answeredTwice()).toEqual([]);
     expect((await world.within(verify)).differences).toEqual([]);
-  }, 60_000);
+  }, 300_000);
 });
 
 describe('after a power cut in the middle of a night', () => {
