@@ -34,7 +34,12 @@ const heldHere = new Set<string>();
 const SMALL = { threads: '1', memory_limit: '16MiB' };
 
 /** Takes the lock if it is free; null when somebody holds it. `file` is a path without an ending. */
-export async function tryLock(file: string, what: string, clock: Clock): Promise<Lock | null> {
+export function tryLock(file: string, what: string, clock: Clock): Promise<Lock | null> {
+  return attempt(file, what, clock, true);
+}
+
+/** `isDoubted`: where the lock cannot be had, see whether its file is sound. */
+async function attempt(file: string, what: string, clock: Clock, isDoubted: boolean): Promise<Lock | null> {
   const name = path.resolve(file);
   if (heldHere.has(name)) return null;
   heldHere.add(name);
@@ -42,7 +47,7 @@ export async function tryLock(file: string, what: string, clock: Clock): Promise
   try {
     await demandFile(`${name}.lock`);
     await makeLockFile(`${name}.lock`);
-    instance = await open(`${name}.lock`);
+    instance = await open(`${name}.lock`, isDoubted);
   } finally {
     if (!instance) heldHere.delete(name);
   }
@@ -62,12 +67,12 @@ export async function tryLock(file: string, what: string, clock: Clock): Promise
 }
 
 /** The lock, or null when another process has it. Errors: `failed/lock_file` for a damaged file, which nobody could ever take. */
-async function open(file: string): Promise<DuckDBInstance | null> {
+async function open(file: string, isDoubted: boolean): Promise<DuckDBInstance | null> {
   try {
     return await DuckDBInstance.create(file, SMALL);
   } catch (error) {
     if (!(await isAllowed(path.dirname(file), constants.W_OK))) throw error;
-    if (await isSound(file)) return null;
+    if (!isDoubted || (await isSound(file))) return null;
     throw new EtlError('failed', 'lock_file', `the lock file ${file} is damaged`, {
       cause: error,
       concern: { file },
@@ -135,8 +140,9 @@ export async function waitLock(
   pollMs = 50,
 ): Promise<Lock | null> {
   const until = clock.now() + waitMs;
-  for (;;) {
-    const lock = await tryLock(file, what, clock);
+  // The file is looked into once: a copy of it is opened for that, too much for every look.
+  for (let isDoubted = true; ; isDoubted = false) {
+    const lock = await attempt(file, what, clock, isDoubted);
     if (lock) return lock;
     if (clock.now() >= until) return null;
     await clock.sleep(pollMs);

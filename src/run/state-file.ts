@@ -1,4 +1,4 @@
-/** Files under `state/` that are memory aids and not truth: one that is lost or damaged is as if it had never been. */
+/** Files that are memory aids and not truth, as those under `state/`: one that is lost or damaged is as if it had never been. */
 import type { ZodType } from 'zod';
 import { readIfThere } from '../disk/atomic.ts';
 

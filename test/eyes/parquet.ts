@@ -1,9 +1,10 @@
 /** Every value of a Parquet file, once as hyparquet reads it and once as DuckDB tells it, spelled alike. */
 import { readFile } from 'node:fs/promises';
-import { type FileMetaData, parquetMetadata, parquetReadObjects, type SchemaElement } from 'hyparquet';
+import { parquetMetadata, parquetReadObjects } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
 import { type ColumnKind, isSummed } from '../../src/core/columns.ts';
 import { Engine, quoteName, quoteText } from '../../src/engine/duckdb.ts';
+import { plainDecimals } from '../support/plain-decimals.ts';
 
 export interface KindOfColumn {
   readonly column: string;
@@ -56,13 +57,4 @@ function spelled(kind: ColumnKind, value: unknown): string | null {
 
 function hex(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('hex');
-}
-
-/** The reader would turn a decimal into a floating-point number; without its mark it hands over the whole number that is stored. */
-function plainDecimals(metadata: FileMetaData): FileMetaData {
-  const bare = ({ converted_type, logical_type, ...rest }: SchemaElement): SchemaElement =>
-    converted_type === 'DECIMAL'
-      ? rest
-      : { ...rest, ...(converted_type && { converted_type }), ...(logical_type && { logical_type }) };
-  return { ...metadata, schema: metadata.schema.map(bare) };
 }

@@ -1,6 +1,6 @@
 /** The lake's files are open to any engine: a reader that shares no code with DuckDB finds in them what was sent, to the last digit. */
 import { readFile } from 'node:fs/promises';
-import { type FileMetaData, parquetMetadata, parquetReadObjects, type SchemaElement } from 'hyparquet';
+import { type FileMetaData, parquetMetadata, parquetReadObjects } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { orders } from '../../pipelines/orders.ts';
@@ -9,6 +9,7 @@ import type { Day, DayRange } from '../../src/core/days.ts';
 import { type Pipeline, storedColumns } from '../../src/core/pipeline.ts';
 import type { SliceContent } from '../../src/core/records.ts';
 import { normaliseText } from '../support/normalise.ts';
+import { plainDecimals } from '../support/plain-decimals.ts';
 
 interface Read {
   readonly content: SliceContent;
@@ -31,17 +32,8 @@ async function read(content: SliceContent, file: string): Promise<Read> {
   const buffer = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer;
   const metadata = parquetMetadata(buffer);
   const parsers = { jsonFromBytes: (bytes: Uint8Array) => bytes && new TextDecoder().decode(bytes) };
-  const rows = await parquetReadObjects({ file: buffer, metadata: withoutDecimals(metadata), compressors, parsers });
+  const rows = await parquetReadObjects({ file: buffer, metadata: plainDecimals(metadata), compressors, parsers });
   return { content, metadata, rows };
-}
-
-/** The reader would turn a decimal into a floating-point number; without its mark it hands over the whole number that is stored. */
-function withoutDecimals(metadata: FileMetaData): FileMetaData {
-  const bare = ({ converted_type, logical_type, ...rest }: SchemaElement): SchemaElement =>
-    converted_type === 'DECIMAL'
-      ? rest
-      : { ...rest, ...(converted_type && { converted_type }), ...(logical_type && { logical_type }) };
-  return { ...metadata, schema: metadata.schema.map(bare) };
 }
 
 const item = (id: string, more: string) =>

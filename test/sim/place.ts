@@ -3,9 +3,9 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import pg from 'pg';
 import { stringify } from 'yaml';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { makeDatabase } from '../support/databases.ts';
 import { ClockFile } from './clock.ts';
 import { LOOKBACK_DAYS, type Scenario } from './scenario.ts';
 
@@ -110,29 +110,6 @@ function settingsOf({ reports, hasLookups, hasPushes }: Scenario, serverUrl: str
     targets: { duckdb: { enabled: serverUrl === null } },
     guards: { shrink: GUARD },
   };
-}
-
-interface Database {
-  readonly url: string;
-  drop(): Promise<void>;
-}
-
-async function makeDatabase(serverUrl: string, name: string): Promise<Database> {
-  const quoted = `"${name}"`;
-  await administer(serverUrl, `CREATE DATABASE ${quoted}`);
-  const url = new URL(serverUrl);
-  url.pathname = `/${name}`;
-  return { url: url.href, drop: () => administer(serverUrl, `DROP DATABASE ${quoted} WITH (FORCE)`) };
-}
-
-async function administer(url: string, sql: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    await client.query(sql);
-  } finally {
-    await client.end();
-  }
 }
 
 /** Asks for a subscription to shipments as a person would beforehand, with a token of its own. */

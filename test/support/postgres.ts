@@ -114,7 +114,7 @@ function initialise(native: string, data: string, user: User): void {
   if (init.status !== 0) throw new Error(`initdb failed: ${init.stderr}`);
 }
 
-function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer().once('error', reject);
     server.listen(0, '127.0.0.1', () => {

@@ -4,8 +4,8 @@
  */
 import { mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import pg from 'pg';
 import { addDays, type Day, type DayRange } from '../../../src/core/days.ts';
+import { administer } from '../../support/databases.ts';
 import { type Audit, audit, compareSums, differenceOfRows, readItem } from './audit.ts';
 import { withoutAddress } from './installed.ts';
 import { type Measured, measure } from './measured-command.ts';
@@ -103,16 +103,6 @@ async function onGround<T>(
 /** Nothing of what this shell sets for the program itself. */
 function ownEnv(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('PARTNER_')));
-}
-
-async function administer(url: string, sql: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    await client.query(sql);
-  } finally {
-    await client.end();
-  }
 }
 
 export async function raceForSpeed(peer: Peer, engine: EngineName, surroundings: Surroundings): Promise<Speed> {

@@ -5,12 +5,12 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import path from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import pg from 'pg';
 import { parse, stringify } from 'yaml';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
+import { freePort } from '../../support/postgres.ts';
 import { start } from './program.ts';
 import { type Random, seeded } from './random.ts';
 import { MINUTE_MS } from './scene.ts';
@@ -198,14 +198,4 @@ async function messages(home: string, connectionString: string): Promise<Record<
     instance.closeSync();
     await client.end();
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
 }
