@@ -21,6 +21,8 @@ export interface VersionEngine {
   /** Whether rows come with the `observed_to` that all rows of the publication together tell. */
   readonly bringsEnds: boolean;
   run(sql: string): Promise<unknown>;
+  /** The same for a statement that joins notes, in their order, with tables that may be a hundred times as long. */
+  seek(sql: string): Promise<unknown>;
   row(sql: string): Promise<Readonly<Record<string, unknown>>>;
 }
 
@@ -97,14 +99,17 @@ function newNotes(whole: Versioned): string {
   return `CREATE TEMPORARY TABLE ${notesOf(whole)} AS SELECT ${things} FROM ${factTable(whole)} WHERE false`;
 }
 
-/** Notes the things that the slices have now. EXCEPT takes nulls for equal, and leaves each thing once. */
+/**
+ * Notes the things that the slices have now. EXCEPT takes nulls for equal, and leaves each thing once. In order: so each is found beside
+ * the one before it, in an index as on disk (three years in Postgres: 3.5 s for the notes of 45 days, else 14).
+ */
 async function note({ engine, afresh }: LoadScope, whole: Versioned, { pipeline, days }: PipelineLoad): Promise<void> {
   if (afresh) return;
   const things = whole.versions.of.map(quoteName).join(', ');
   await engine.run(
     `INSERT INTO ${notesOf(whole)}
      SELECT ${things} FROM ${factTable(pipeline)} WHERE ${onDays(pipeline.day, days)}
-     EXCEPT SELECT ${things} FROM ${notesOf(whole)}`,
+     EXCEPT SELECT ${things} FROM ${notesOf(whole)} ORDER BY ${things}`,
   );
 }
 
@@ -112,9 +117,9 @@ async function note({ engine, afresh }: LoadScope, whole: Versioned, { pipeline,
 async function settle({ engine, pipelines, afresh }: LoadScope, whole: Versioned): Promise<void> {
   if (!afresh) await engine.run(`ANALYZE ${notesOf(whole)}`);
   const notes = afresh ? null : notesOf(whole);
-  await engine.run(updating(whole, engine, versionEnds(whole, engine, notes)));
+  await engine.seek(updating(whole, engine, versionEnds(whole, engine, notes)));
   for (const part of partsOf(whole, pipelines))
-    await engine.run(updating(part, engine, partEnds(part, whole, engine, notes)));
+    await engine.seek(updating(part, engine, partEnds(part, whole, engine, notes)));
   if (!afresh) await engine.run(`DROP TABLE ${notesOf(whole)}`);
 }
 

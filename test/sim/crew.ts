@@ -23,6 +23,8 @@ export class Crew {
   /** Orders given so far. */
   given = 0;
   nights = 0;
+  /** Lock files that processes still hold after their work. */
+  readonly locksLeft: string[] = [];
 
   constructor(seed: number, place: Place, processes: Processes) {
     this.seed = seed;
@@ -31,8 +33,13 @@ export class Crew {
   }
 
   /** Carries work out, all of it at the same time in one process. `isNoted`: a power cut may follow. */
-  order(work: readonly Work[], aim: Aim | null, part: string, isNoted = true): Promise<Outcome> {
-    return this.processes.order(this.orderOf(work, aim, part, isNoted));
+  async order(work: readonly Work[], aim: Aim | null, part: string, isNoted = true): Promise<Outcome> {
+    return this.told(await this.processes.order(this.orderOf(work, aim, part, isNoted)));
+  }
+
+  private told(outcome: Outcome): Outcome {
+    if (outcome.kind === 'done') this.locksLeft.push(...outcome.locksLeft);
+    return outcome;
   }
 
   /** Starts a receiver in a process of its own. */
@@ -60,7 +67,7 @@ export class Crew {
     });
     up();
     if (outcome.kind === 'done') this.processes.give(child);
-    return outcome;
+    return this.told(outcome);
   }
 
   private orderOf(work: readonly Work[], aim: Aim | null, part: string, isNoted: boolean): Order {

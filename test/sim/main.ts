@@ -4,6 +4,7 @@
  * `npm run sim -- --count N`        so many seeds
  *   --seconds N                     begins no seed after so many seconds
  *   --postgres                      a share of the seeds loads into a Postgres of its own
+ *   --brief                         scenarios of one day, as in the suite: three times as many in the same time
  *   --workers N                     so many at once; 2 unless told
  * `npm run sim -- --mutants [NAME…]`   every mutant, or these, with their seeds; with --search seeds are looked for
  */
@@ -24,6 +25,7 @@ const workers = Number(option('--workers') ?? 2);
 const count = option('--count');
 const seconds = option('--seconds');
 const postgres = flag('--postgres');
+const isBrief = flag('--brief');
 const mutants = flag('--mutants');
 const isSearching = flag('--search');
 const names = args.filter((arg) => MUTANTS.some(({ name }) => name === arg));
@@ -42,6 +44,7 @@ const wasFine = mutants
       count: Number(count ?? times ?? (isOne ? 1 : Number.POSITIVE_INFINITY)),
       workers: isOne && times === undefined ? 1 : workers,
       postgres,
+      isBrief,
       isVerbose: isOne && times === undefined,
       signal: stop.signal,
     });

@@ -45,4 +45,10 @@ export interface Ended {
 export type Reply =
   | { readonly kind: 'ready' }
   | { readonly kind: 'receiving'; readonly url: string }
-  | { readonly kind: 'done'; readonly ended: readonly Ended[]; readonly passed: Readonly<Record<PointKind, number>> };
+  | {
+      readonly kind: 'done';
+      readonly ended: readonly Ended[];
+      readonly passed: Readonly<Record<PointKind, number>>;
+      /** Lock files that are still open, though the work has ended. */
+      readonly locksLeft: readonly string[];
+    };

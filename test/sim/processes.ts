@@ -82,6 +82,8 @@ export class Processes {
       env: { PATH: process.env.PATH, ...(this.mutant === null ? {} : { SIM_MUTANT: this.mutant }) },
       execArgv: this.mutant === null ? [] : ['--import', loader],
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      // In a group of its own: Ctrl-C is for the simulation, which lets what is under way end. It ends with the channel to here.
+      detached: true,
     });
     this.all.add(child);
     child.once('exit', () => this.all.delete(child));

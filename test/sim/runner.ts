@@ -11,6 +11,7 @@ export interface Seeds {
   readonly count: number;
   readonly workers: number;
   readonly postgres: boolean;
+  readonly isBrief: boolean;
   readonly isVerbose: boolean;
   readonly signal: AbortSignal;
 }
@@ -24,8 +25,9 @@ export async function runSeed(
   processes: Processes,
   postgresUrl: string | null,
   template: string | null,
+  isBrief = false,
 ): Promise<Result> {
-  const scenario = scenarioOf(seed);
+  const scenario = scenarioOf(seed, isBrief);
   const place = await openPlace(scenario, postgresUrl, template);
   try {
     return await new Simulation(scenario, place, processes).run();
@@ -35,7 +37,8 @@ export async function runSeed(
 }
 
 /** Whether all went well. */
-export async function runSeeds({ first, count, workers, postgres, isVerbose, signal }: Seeds): Promise<boolean> {
+export async function runSeeds(asked: Seeds): Promise<boolean> {
+  const { first, count, workers, postgres, isBrief, isVerbose, signal } = asked;
   const server: Postgres | null = postgres ? await startPostgres() : null;
   const template = await makeTemplate();
   const tally = new Tally();
@@ -50,9 +53,10 @@ export async function runSeeds({ first, count, workers, postgres, isVerbose, sig
           processes,
           loadsPostgres(seed) ? (server?.url ?? null) : null,
           template.file,
+          isBrief,
         );
         tally.add(result);
-        if (isVerbose || result.flaws.length > 0) tellResult(result, postgres);
+        if (isVerbose || result.flaws.length > 0) tellResult(result, asked);
       }
     } finally {
       await processes.close();
@@ -70,8 +74,8 @@ export async function runSeeds({ first, count, workers, postgres, isVerbose, sig
   return tally.failed === 0;
 }
 
-function tellResult({ seed, journal, flaws }: Result, postgres: boolean): void {
-  const replay = `npm run sim -- ${seed}${postgres ? ' --postgres' : ''}`;
+function tellResult({ seed, journal, flaws }: Result, { postgres, isBrief }: Seeds): void {
+  const replay = `npm run sim -- ${seed}${isBrief ? ' --brief' : ''}${postgres ? ' --postgres' : ''}`;
   const lines = [`seed ${seed}`, ...journal.map((line) => `  ${line}`)];
   if (flaws.length > 0) lines.push(...flaws.map((flaw) => `  WRONG ${flaw}`), `  again: ${replay}`);
   process.stdout.write(`${lines.join('\n')}\n`);

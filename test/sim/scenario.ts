@@ -53,6 +53,7 @@ export interface PlannedDay {
 
 export interface Scenario {
   readonly seed: number;
+  readonly isBrief: boolean;
   /** What is loaded: reports, look-ups, pushes. */
   readonly reports: readonly string[];
   readonly hasLookups: boolean;
@@ -81,8 +82,9 @@ const RECEIVER_POINTS: Readonly<Record<PointKind, number>> = {
   await: 2000,
 };
 
-export function scenarioOf(seed: number): Scenario {
-  const random = new Random(seed, 'scenario');
+/** `isBrief`: one day, and little at its end, so that the suite can try many. Another scenario than the seed has otherwise. */
+export function scenarioOf(seed: number, isBrief = false): Scenario {
+  const random = new Random(seed, isBrief ? 'brief scenario' : 'scenario');
   const about = { hasLookups: random.chance(0.3), hasPushes: random.chance(0.3) };
   const reports = random.pick([
     ['orders'],
@@ -90,9 +92,10 @@ export function scenarioOf(seed: number): Scenario {
     ['orders', 'commissions'],
     ['promotions', 'orders', 'commissions'],
   ]);
-  const days = Array.from({ length: random.pick([1, 2, 2, 3]) }, () => dayOf(random, about));
-  const [losesWarehouse, beginsBare] = [random.chance(0.15), random.chance(0.2)];
-  return { seed, reports, ...about, beginsBare, days, losesWarehouse, isVerified: random.chance(0.15) };
+  const days = Array.from({ length: isBrief ? 1 : random.pick([1, 2, 2, 3]) }, () => dayOf(random, about));
+  const [losesWarehouse, beginsBare, isVerified] = [random.chance(0.15), random.chance(0.2), random.chance(0.15)];
+  const inTheEnd = { losesWarehouse: losesWarehouse && !isBrief, isVerified: isVerified && !isBrief };
+  return { seed, isBrief, reports, ...about, beginsBare, days, ...inTheEnd };
 }
 
 interface About {

@@ -29,6 +29,7 @@ const APPLIED = {
     'd79512d15a503a4fbab9d469492b5e745e1bfea7697df599897e1ca2afdbaa81',
     '64ca886f5491e657deed8c08000947dba1a9b98b2b4cf9cfb61e5a3ba1db59fb',
     '335bd2afe3ae091e83de3a0a3b101efc94f335e45e25d65e4addb746c0b1f157',
+    'ae079fa8c0df75f651faf0396a5090ff44a86b7baa019fb45138108558534e0a',
   ],
 } as const;
 

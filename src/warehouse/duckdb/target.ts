@@ -231,6 +231,7 @@ class DuckdbTarget implements Target {
       place: 'rowid',
       bringsEnds: false, // only those that some files together tell
       run: (sql) => engine.run(sql),
+      seek: (sql) => engine.run(sql),
       row: (sql) => engine.row(sql),
     };
     const scope = { engine: versions, pipelines: this.pipelines, afresh };

@@ -32,6 +32,7 @@ import { takeLock } from './lock.ts';
 import { migratePostgres } from './migrate.ts';
 import { nameSlice, refusesRow } from './post-mortem.ts';
 import { runQuery } from './query.ts';
+import { seek } from './seek.ts';
 import { type Client, Sessions } from './sessions.ts';
 import { versionEnds } from './version-ends.ts';
 
@@ -198,6 +199,7 @@ class PostgresTarget implements Target {
           place: 'ctid',
           bringsEnds: true,
           run: (sql) => client.query(sql),
+          seek: (sql) => seek(client, sql),
           row: async (sql) => (await client.query(sql)).rows[0],
         };
         const scope = { engine: versions, pipelines: this.pipelines, afresh };
