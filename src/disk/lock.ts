@@ -56,8 +56,8 @@ async function attempt(file: string, what: string, clock: Clock, isDoubted: bool
     instance.closeSync();
     heldHere.delete(name);
   };
-  const holder: LockHolder = { pid: process.pid, host: hostname(), since: isoTime(clock.now()), what };
   try {
+    const holder: LockHolder = { pid: process.pid, host: hostname(), since: isoTime(clock.now()), what };
     await writeJson(`${name}.json`, holder);
   } catch (error) {
     await release();
