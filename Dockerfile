@@ -6,7 +6,7 @@ WORKDIR /build
 # Install scripts are left out: the one of this package builds, and there is nothing to build yet.
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts
-COPY tsconfig.json tsconfig.build.json ./
+COPY tsconfig.json rolldown.config.ts ./
 COPY src src
 COPY pipelines pipelines
 RUN npm run build

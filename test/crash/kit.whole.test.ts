@@ -18,12 +18,12 @@ let scene: Scene;
 let stage: Stage;
 
 beforeAll(async () => {
-  const build = inject('build');
+  const modules = inject('build');
   // Others use the server at the same time, so it is not restarted here.
   const restart = () => Promise.reject(new Error('the server is shared'));
   const postgres = { url: inject('pgUrl'), restart, stop: () => Promise.resolve() };
-  const command = [process.execPath, path.join(build, 'src', 'main.js')];
-  scene = await Scene.open(postgres, () => ({ command, build }));
+  const command = [process.execPath, path.join(modules, 'src', 'main.js')];
+  scene = await Scene.open(postgres, () => ({ command, modules }));
   stage = new Stage(scene);
 }, 900_000);
 afterAll(() => scene?.close());

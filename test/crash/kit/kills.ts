@@ -44,7 +44,7 @@ export const killedAtSteps: Kind = {
     const place = PLACES[seed % PLACES.length]!;
     await stage.begin(NIGHT);
     const command = [process.execPath, path.join(await packageRoot(), 'test', 'crash', 'child.mjs')];
-    const words = [stage.scene.program.build, place, '0', String(NIGHT.atMs)];
+    const words = [stage.scene.program.modules, place, '0', String(NIGHT.atMs)];
     const end = await stage.scene.run(words, { ...stage.optionsOf(NIGHT), command });
     const when = end.signal === null ? `never came to "${place}"` : `killed at "${place}"`;
     const wrong = await stage.healed(NIGHT, seed % PROVED_EVERY === 0);

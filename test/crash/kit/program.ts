@@ -1,15 +1,16 @@
 /** The built program as a process of its own, as a user has it: the files of the package in a folder, and its command line. */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, mkdir, readFile, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { findPackage } from '../../../src/cli/package-root.ts';
+import { bundleInto } from '../../support/bundle.ts';
 
 export interface Program {
   /** What starts it, before its arguments. */
   readonly command: readonly string[];
-  /** The folder of the compiled files. */
-  readonly build: string;
+  /** Where its modules lie one by one, for what steps in between: they were compiled together with this kit. */
+  readonly modules: string;
 }
 
 export interface Ended {
@@ -39,10 +40,9 @@ export async function installProgram(folder: string): Promise<Program> {
   for (const name of ['package.json', ...files.filter((file) => file !== 'dist')])
     await cp(path.join(root, name), path.join(folder, name), { recursive: true });
   await symlink(path.join(root, 'node_modules'), path.join(folder, 'node_modules'));
-  const build = path.join(folder, 'dist');
-  const tsc = path.join(root, 'node_modules', '.bin', 'tsc');
-  execFileSync(tsc, ['-p', path.join(root, 'tsconfig.build.json'), '--outDir', build], { stdio: 'inherit' });
-  return { command: [process.execPath, path.join(folder, 'bin', 'partner-etl.js')], build };
+  await bundleInto(path.join(folder, 'dist'), root);
+  const command = [process.execPath, path.join(folder, 'bin', 'partner-etl.js')];
+  return { command, modules: path.resolve(import.meta.dirname, '..', '..', '..') };
 }
 
 /** Starts it; its clock begins at `atMs`. */
