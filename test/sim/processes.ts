@@ -2,6 +2,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
+import { bundleOf } from '../support/bundle.ts';
 import type { Order, Reply } from './orders.ts';
 
 /** What became of an order: an answer, or the signal or code that the process ended with. */
@@ -10,12 +11,20 @@ export type Outcome = Extract<Reply, { kind: 'done' }> | { readonly kind: 'died'
 /** Longer than any order, also where ten others want the processor: whoever takes it hangs. */
 const HANG_MS = 600_000;
 
+const CHILD = path.join(import.meta.dirname, 'child.js');
+let bundled: Promise<string> | null = null;
+/** Starting is half of what a death costs. */
+const bundledChild = () => {
+  bundled ??= bundleOf(CHILD, path.join(import.meta.dirname, 'bundled'));
+  return bundled;
+};
+
 export class Processes {
   private readonly spare: Promise<ChildProcess>[] = [];
   private readonly all = new Set<ChildProcess>();
   private readonly mutant: string | null;
 
-  /** `mutant`: name of the one that the program is loaded as. */
+  /** `mutant`: name of the one that the program is loaded as, module by module. */
   constructor(mutant: string | null) {
     this.mutant = mutant;
   }
@@ -78,7 +87,8 @@ export class Processes {
 
   private async start(): Promise<ChildProcess> {
     const loader = path.join(import.meta.dirname, 'mutant-loader.js');
-    const child = fork(path.join(import.meta.dirname, 'child.js'), [], {
+    const file = this.mutant === null ? await bundledChild() : CHILD;
+    const child = fork(file, [], {
       env: { PATH: process.env.PATH, ...(this.mutant === null ? {} : { SIM_MUTANT: this.mutant }) },
       execArgv: this.mutant === null ? [] : ['--import', loader],
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],

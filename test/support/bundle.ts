@@ -1,8 +1,15 @@
-/** The program built as `npm run build` does it, into another folder. */
+/** What `npm run build` makes, of the program into another folder, and of other things that are started often. */
+import path from 'node:path';
 import { build } from 'rolldown';
 import config from '../../rolldown.config.ts';
 
 /** `root`: of the package. The program is `src/main.js` in `folder`. */
 export async function bundleInto(folder: string, root: string): Promise<void> {
-  await build({ ...config, cwd: root, output: { ...config.output, dir: `${folder}/src` } });
+  await build({ ...config, cwd: root, output: { ...config.output, dir: path.join(folder, 'src') } });
+}
+
+/** `file`, which may be TypeScript or compiled, as one that starts as fast as the program; returns its path, in `folder`. */
+export async function bundleOf(file: string, folder: string): Promise<string> {
+  await build({ ...config, input: file, output: { ...config.output, dir: folder, sourcemap: false } });
+  return path.join(folder, path.basename(file).replace(/\.ts$/, '.js'));
 }

@@ -1,0 +1,63 @@
+/** A share of the simulation: seeds for as long as the suite can wait, all mutants, and the same seed twice. `npm run sim` runs the rest. */
+import { execFile, execFileSync } from 'node:child_process';
+import { readFileSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { packageRoot } from '../support/nights.ts';
+import { MUTANTS } from './mutant-list.ts';
+import { mutated } from './mutate.ts';
+
+/** Brief seeds are begun for so long; two cores that have nothing else to do take one in three seconds. */
+const SEEDS_SECONDS = 120;
+/** Dies at a step, at a file operation and at a statement, so that what it does is exact. */
+const REPLAYED_SEED = 2;
+const LIMIT_MS = 1_200_000;
+
+const build = path.join(packageRoot, 'dist-sim-test');
+beforeAll(() => {
+  const tsc = path.join(packageRoot, 'node_modules', '.bin', 'tsc');
+  execFileSync(tsc, ['-p', path.join(packageRoot, 'tsconfig.kit.json'), '--outDir', build], { stdio: 'inherit' });
+});
+afterAll(() => rmSync(build, { recursive: true, force: true }));
+
+interface Told {
+  readonly code: number;
+  readonly text: string;
+}
+
+function sim(...args: readonly string[]): Promise<Told> {
+  const main = path.join(build, 'test', 'sim', 'main.js');
+  return new Promise((resolve) => {
+    execFile(process.execPath, [main, ...args], { maxBuffer: 1e9 }, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code ?? 1), text: `${stdout}${stderr}` });
+    });
+  });
+}
+
+it('seeds end in the warehouse that the model expects', { timeout: LIMIT_MS }, async () => {
+  const { code, text } = await sim('1', '1000000', '--brief', '--seconds', String(SEEDS_SECONDS));
+  expect(text).toContain(' 0 wrong');
+  expect(code).toBe(0);
+});
+
+it('a seed does the same when it is run again', { timeout: LIMIT_MS }, async () => {
+  const journal = async () => {
+    const { text } = await sim(String(REPLAYED_SEED));
+    return text.split('\n').filter((line) => line.startsWith('  ') && !line.startsWith('  ~'));
+  };
+  const first = await journal();
+  expect(first.length).toBeGreaterThan(5);
+  expect(await journal()).toEqual(first);
+});
+
+it.each(MUTANTS)('what mutant $name replaces stands once in $file', (mutant) => {
+  const text = readFileSync(path.join(packageRoot, mutant.file), 'utf8');
+  expect(mutated(mutant, text, mutant.file)).not.toBe(text);
+});
+
+it('every mutant is found by its seed, which finds nothing without it', { timeout: LIMIT_MS }, async () => {
+  const { code, text } = await sim('--mutants');
+  expect(text.split('\n').filter((line) => /^(?:MISSED|WRONG)/.test(line))).toEqual([]);
+  expect(text.match(/^found /gm)).toHaveLength(MUTANTS.length);
+  expect(code).toBe(0);
+});
