@@ -1,8 +1,8 @@
 /** A share of the simulation: seeds for as long as the suite can wait, all mutants, and the same seed twice. `npm run sim` runs the rest. */
-import { execFile, execFileSync } from 'node:child_process';
-import { readFileSync, rmSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, inject, it } from 'vitest';
 import { packageRoot } from '../support/nights.ts';
 import { MUTANTS } from './mutant-list.ts';
 import { mutated } from './mutate.ts';
@@ -13,20 +13,13 @@ const SEEDS_SECONDS = 120;
 const REPLAYED_SEED = 2;
 const LIMIT_MS = 1_200_000;
 
-const build = path.join(packageRoot, 'dist-sim-test');
-beforeAll(() => {
-  const tsc = path.join(packageRoot, 'node_modules', '.bin', 'tsc');
-  execFileSync(tsc, ['-p', path.join(packageRoot, 'tsconfig.kit.json'), '--outDir', build], { stdio: 'inherit' });
-});
-afterAll(() => rmSync(build, { recursive: true, force: true }));
-
 interface Told {
   readonly code: number;
   readonly text: string;
 }
 
 function sim(...args: readonly string[]): Promise<Told> {
-  const main = path.join(build, 'test', 'sim', 'main.js');
+  const main = path.join(inject('build'), 'test', 'sim', 'main.js');
   return new Promise((resolve) => {
     execFile(process.execPath, [main, ...args], { maxBuffer: 1e9 }, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code ?? 1), text: `${stdout}${stderr}` });

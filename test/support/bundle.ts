@@ -8,8 +8,8 @@ export async function bundleInto(folder: string, root: string): Promise<void> {
   await build({ ...config, cwd: root, output: { ...config.output, dir: path.join(folder, 'src') } });
 }
 
-/** `file`, which may be TypeScript or compiled, as one that starts as fast as the program; returns its path, in `folder`. */
+/** A compiled file as one that starts as fast as the program; returns its path, in `folder`. */
 export async function bundleOf(file: string, folder: string): Promise<string> {
   await build({ ...config, input: file, output: { ...config.output, dir: folder, sourcemap: false } });
-  return path.join(folder, path.basename(file).replace(/\.ts$/, '.js'));
+  return path.join(folder, path.basename(file));
 }
