@@ -16,7 +16,7 @@ export interface CheckEngine {
   source(select: string): string;
   /** Refuses a statement that the engine does not understand, without running it. Errors: `usage/check`. */
   prove(check: Check, statement: string): Promise<void>;
-  /** Errors: `usage/check` with the engine's message; `failed/check_timeout`. */
+  /** Errors: `usage/check` with the engine's message; `failed/check_timeout`; where memory or disk did not do `failed/check_unfinished`. */
   rows(check: Check, statement: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
 }
 

@@ -141,7 +141,7 @@ export interface Target {
   /** Reads everything that it holds where the engine leaves that to us. Errors: `failed/damaged_warehouse`, `failed/engine_open`. */
   proveWhole(): Promise<void>;
 
-  /** What breaks these checks on any day; nothing where the warehouse does not exist yet. Errors: `usage/check`, `failed/check_timeout`. */
+  /** What breaks these checks on any day; nothing where the warehouse does not exist yet. Errors: those of a check, as `CheckEngine.rows` names them. */
   broken(checks: readonly Check[]): Promise<readonly BrokenCheck[]>;
 
   /**

@@ -3,7 +3,10 @@ import type { Clock } from '../../core/clock.ts';
 import { EtlError } from '../../core/errors.ts';
 import { type Engine, quoteText } from '../../engine/duckdb.ts';
 import { CHECK_TIMEOUT_MS, type CheckEngine } from '../checking.ts';
-import { noCheck } from '../checks.ts';
+import { type Check, noCheck } from '../checks.ts';
+
+/** What no SELECT is wrong for: no memory or no disk was left for it. */
+const NOT_ITS_FAULT = /^(?:Out of Memory|IO) Error: *([^\n]*)/;
 
 export function duckdbChecks(engine: Engine, clock: Clock): CheckEngine {
   return {
@@ -29,18 +32,21 @@ export function duckdbChecks(engine: Engine, clock: Clock): CheckEngine {
       try {
         return await engine.rows(statement);
       } catch (cause) {
-        if (!late) throw noCheck(check.file, messageOf(cause), cause);
-        throw new EtlError('failed', 'check_timeout', `check ${check.name} took longer than it may`, {
-          cause,
-          concern: { target: 'duckdb', file: check.file },
-          hint: 'limit it to the days looked at: {on_days:column}',
-        });
+        const [, lack] = NOT_ITS_FAULT.exec(messageOf(cause)) ?? [];
+        if (late) throw unfinished('check_timeout', `check ${check.name} took longer than it may`, check, cause);
+        if (lack === undefined) throw noCheck(check.file, messageOf(cause), cause);
+        throw unfinished('check_unfinished', `check ${check.name} was not finished: ${lack}`, check, cause);
       } finally {
         done.abort();
         await watch;
       }
     },
   };
+}
+
+function unfinished(code: string, message: string, { file }: Check, cause: unknown): EtlError {
+  const hint = 'limit it to the days looked at: {on_days:column}';
+  return new EtlError('failed', code, message, { cause, concern: { target: 'duckdb', file }, hint });
 }
 
 function messageOf(cause: unknown): string {
