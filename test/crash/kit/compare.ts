@@ -48,9 +48,10 @@ const NOT_WHEN_MENDED = ['etl.run', 'etl.fetch', 'etl.drift_by_fetch'];
 /** Their digests are of times as well. */
 const timed = pipelines.filter((one) => storedColumns(one).some(({ column }) => column === OBSERVED_FROM));
 
+/** Each kind of receipt once: what was made afresh twice, since the first time was cut short in one of the targets, left two alike. */
 function receipts(extent: Extent): string {
   const isTimed = `pipeline IN (${timed.map(({ name }) => `'${name}'`).join(', ')})`;
-  return `SELECT pipeline, slice_day, version, rows, rejects, settled, superseded_at IS NULL,
+  return `SELECT DISTINCT pipeline, slice_day, version, rows, rejects, settled, superseded_at IS NULL,
       CASE WHEN ${isTimed} THEN NULL ELSE digest END, CASE WHEN ${isTimed} THEN NULL ELSE CAST(sums AS text) END
     FROM etl.receipt ${extent === 'mended' ? 'WHERE superseded_at IS NULL' : ''}`;
 }
