@@ -114,6 +114,17 @@ export function noCheck(file: string, reason: string, cause?: unknown): EtlError
   });
 }
 
+/** Of a check that is one and yet did not come to its end: `failed/check_timeout`, or `failed/check_unfinished` with what it lacked. */
+export function unfinished(target: TargetName, { name, file }: Check, cause: unknown, lack: string | null): EtlError {
+  const [code, what] =
+    lack === null ? ['check_timeout', 'took longer than it may'] : ['check_unfinished', `was not finished: ${lack}`];
+  return new EtlError('failed', code, `check ${name} ${what}`, {
+    cause,
+    concern: { target, file },
+    hint: 'limit it to the days looked at: {on_days:column}',
+  });
+}
+
 /** The SELECT for these days; null: for all. */
 export function sqlOn({ sql }: Check, days: readonly Day[] | null): string {
   return sql.replace(ON_DAYS, (_, column: string, before = '0') =>

@@ -1,9 +1,8 @@
 /** Checks in a DuckDB warehouse. */
 import type { Clock } from '../../core/clock.ts';
-import { EtlError } from '../../core/errors.ts';
 import { type Engine, quoteText } from '../../engine/duckdb.ts';
 import { CHECK_TIMEOUT_MS, type CheckEngine } from '../checking.ts';
-import { type Check, noCheck } from '../checks.ts';
+import { noCheck, unfinished } from '../checks.ts';
 
 /** What no SELECT is wrong for: no memory or no disk was left for it. */
 const NOT_ITS_FAULT = /^(?:Out of Memory|IO) Error: *([^\n]*)/;
@@ -32,21 +31,17 @@ export function duckdbChecks(engine: Engine, clock: Clock): CheckEngine {
       try {
         return await engine.rows(statement);
       } catch (cause) {
+        if (late) throw unfinished('duckdb', check, cause, null);
         const [, lack] = NOT_ITS_FAULT.exec(messageOf(cause)) ?? [];
-        if (late) throw unfinished('check_timeout', `check ${check.name} took longer than it may`, check, cause);
-        if (lack === undefined) throw noCheck(check.file, messageOf(cause), cause);
-        throw unfinished('check_unfinished', `check ${check.name} was not finished: ${lack}`, check, cause);
+        throw lack === undefined
+          ? noCheck(check.file, messageOf(cause), cause)
+          : unfinished('duckdb', check, cause, lack);
       } finally {
         done.abort();
         await watch;
       }
     },
   };
-}
-
-function unfinished(code: string, message: string, { file }: Check, cause: unknown): EtlError {
-  const hint = 'limit it to the days looked at: {on_days:column}';
-  return new EtlError('failed', code, message, { cause, concern: { target: 'duckdb', file }, hint });
 }
 
 function messageOf(cause: unknown): string {

@@ -1,7 +1,6 @@
 /** Checks in a Postgres warehouse, inside a transaction. */
-import { EtlError } from '../../core/errors.ts';
 import { CHECK_TIMEOUT_MS, type CheckEngine } from '../checking.ts';
-import { type Check, noCheck } from '../checks.ts';
+import { type Check, noCheck, unfinished } from '../checks.ts';
 import { stateOf } from './errors.ts';
 import type { Client } from './sessions.ts';
 
@@ -30,11 +29,7 @@ export function postgresChecks(client: Client): CheckEngine {
       const state = stateOf(cause);
       if (state === null || NOT_ITS_FAULT.test(state)) throw cause;
       if (state !== TIMED_OUT) throw noCheck(check.file, (cause as Error).message, cause);
-      throw new EtlError('failed', 'check_timeout', `check ${check.name} took longer than it may`, {
-        cause,
-        concern: { target: 'postgres', file: check.file },
-        hint: 'limit it to the days looked at: {on_days:column}',
-      });
+      throw unfinished('postgres', check, cause, null);
     }
   };
   return {

@@ -9,8 +9,11 @@ import { pipelines } from '../../../pipelines/index.ts';
 import { OBSERVED_FROM, storedColumns } from '../../../src/core/pipeline.ts';
 import type { Scene } from './scene.ts';
 
-/** `everything`, or what is the same after a command that mends has run as well: no runs, no calls, no older receipts. */
-export type Extent = 'everything' | 'mended';
+/**
+ * `everything`; `remade`, after whatever makes all afresh, which leaves older receipts as often as it was tried: each kind of them once;
+ * or what is the same after a command that mends has run as well: no runs, no calls, no older receipts.
+ */
+export type Extent = 'everything' | 'remade' | 'mended';
 
 /** Rows as texts, sorted, by `target schema.table`. */
 export type Contents = ReadonlyMap<string, readonly string[]>;
@@ -48,10 +51,9 @@ const NOT_WHEN_MENDED = ['etl.run', 'etl.fetch', 'etl.drift_by_fetch'];
 /** Their digests are of times as well. */
 const timed = pipelines.filter((one) => storedColumns(one).some(({ column }) => column === OBSERVED_FROM));
 
-/** Each kind of receipt once: what was made afresh twice, since the first time was cut short in one of the targets, left two alike. */
 function receipts(extent: Extent): string {
   const isTimed = `pipeline IN (${timed.map(({ name }) => `'${name}'`).join(', ')})`;
-  return `SELECT DISTINCT pipeline, slice_day, version, rows, rejects, settled, superseded_at IS NULL,
+  return `SELECT ${extent === 'remade' ? 'DISTINCT' : ''} pipeline, slice_day, version, rows, rejects, settled, superseded_at IS NULL,
       CASE WHEN ${isTimed} THEN NULL ELSE digest END, CASE WHEN ${isTimed} THEN NULL ELSE CAST(sums AS text) END
     FROM etl.receipt ${extent === 'mended' ? 'WHERE superseded_at IS NULL' : ''}`;
 }

@@ -34,9 +34,7 @@ export interface Operation {
   readonly extent?: Extent;
 }
 
-export interface Undisturbed {
-  readonly everything: Contents;
-  readonly mended: Contents;
+export interface Undisturbed extends Readonly<Record<Extent, Contents>> {
   readonly code: number;
   readonly tookMs: number;
 }
@@ -55,7 +53,7 @@ export const OPERATIONS: readonly Operation[] = [
     words: ['backfill', 'promotions', 'orders', 'commissions', ...OLD_DAYS],
     atMs: LATER_MS,
   },
-  { name: 'rebuild', from: 'second', words: ['rebuild'], atMs: LATER_MS },
+  { name: 'rebuild', from: 'second', words: ['rebuild'], atMs: LATER_MS, extent: 'remade' },
   { name: 'prune', from: 'second', words: ['prune'], atMs: LATER_MS + 96 * HOUR_MS, settings: 'pruning.yaml' },
   // Killed between two targets, the second one gets the masked slices by loading them, and its older receipts tell so.
   { name: 'erase', from: 'second', words: ['erase', '--yes'], atMs: LATER_MS, extent: 'mended' },
@@ -82,8 +80,10 @@ export class Stage {
     const { code, tookMs } = await this.scene.must(this.wordsOf(operation), this.optionsOf(operation));
     const differing = await this.verified(operation.atMs);
     if (differing !== null) throw new Error(`undisturbed ${operation.name}: ${differing}`);
-    const [everything, mended] = [await contentsOf(this.scene, 'everything'), await contentsOf(this.scene, 'mended')];
-    return { everything, mended, code: code ?? -1, tookMs };
+    const everything = await contentsOf(this.scene, 'everything');
+    const remade = await contentsOf(this.scene, 'remade');
+    const mended = await contentsOf(this.scene, 'mended');
+    return { everything, remade, mended, code: code ?? -1, tookMs };
   }
 
   /** Puts the state back from which the operation starts. */
