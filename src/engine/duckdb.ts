@@ -65,6 +65,17 @@ export class Engine {
     return new Engine(this.instance, await connect(this.instance), true);
   }
 
+  /** Does the work with so many threads for each statement, whichever connection it runs on; statements of others must not run meanwhile. */
+  async withThreads<T>(threads: number, work: () => Promise<T>): Promise<T> {
+    const before = String((await this.row(`SELECT current_setting('threads') AS threads`)).threads);
+    await this.run(`SET threads = ${threads}`);
+    try {
+      return await work();
+    } finally {
+      await this.run(`SET threads = ${before}`);
+    }
+  }
+
   /** Runs a statement; returns how many rows it changed. */
   async run(sql: string): Promise<number> {
     const result = await this.connection.run(sql);

@@ -9,6 +9,12 @@ import { type Engine, quoteName, quoteText } from '../engine/duckdb.ts';
 /** Raised when the layout of the files changes in a way that readers must know of. */
 const LAYOUT = '1';
 
+/**
+ * Rows in a row group. Its writer holds one until it is whole: with 122,880, which is DuckDB's own, two files of wide rows take
+ * some 200 MB more and no less time.
+ */
+const ROW_GROUP_ROWS = 61_440;
+
 /** COPY options of a slice's file. */
 export function parquetOptions(pipeline: Pipeline, content: Pick<SliceContent, 'day' | 'digest' | 'fetch_id'>): string {
   const ids = storedColumns(pipeline).map((c) => `${quoteName(c.column)}: ${c.id}`);
@@ -21,7 +27,7 @@ export function parquetOptions(pipeline: Pipeline, content: Pick<SliceContent, '
     'partner_etl.fetch_id': content.fetch_id,
   };
   const pairs = Object.entries(metadata).map(([name, value]) => `${quoteName(name)}: ${quoteText(value)}`);
-  return `FORMAT parquet, COMPRESSION zstd, FIELD_IDS {${ids.join(', ')}}, KV_METADATA {${pairs.join(', ')}}`;
+  return `FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${ROW_GROUP_ROWS}, FIELD_IDS {${ids.join(', ')}}, KV_METADATA {${pairs.join(', ')}}`;
 }
 
 interface SliceInput {
@@ -32,8 +38,9 @@ interface SliceInput {
 }
 
 /**
- * One file for each of the given contents, by day. Two at a time: a day is mostly one row group, and a row group is written by
- * one thread. `isSorted`: the rows of `typed` stand in the files' order already.
+ * One file for each of the given contents, by day. Two at a time, by one thread each: several threads on one file, whose order is
+ * to be kept, hold what is out of turn (30 days of 330,000 rows: 650 to 750 MB at most instead of 350 to 480, and no quicker).
+ * `isSorted`: the rows of `typed` stand in the files' order already.
  */
 export async function writeSlices(
   engine: Engine,
@@ -48,17 +55,17 @@ export async function writeSlices(
     for (let content = waiting.shift(); content; content = waiting.shift())
       files.set(content.day, await writeSlice(own, input, typed, content, isSorted));
   };
-  if (contents.length < 2) {
-    await work(engine);
-    return files;
-  }
-  const second = await engine.beside();
-  try {
-    const ended = await Promise.allSettled([work(engine), work(second)]);
-    for (const end of ended) if (end.status === 'rejected') throw end.reason;
-  } finally {
-    second.close();
-  }
+  if (contents.length < 2) await work(engine);
+  else
+    await engine.withThreads(1, async () => {
+      const second = await engine.beside();
+      try {
+        const ended = await Promise.allSettled([work(engine), work(second)]);
+        for (const end of ended) if (end.status === 'rejected') throw end.reason;
+      } finally {
+        second.close();
+      }
+    });
   return files;
 }
 

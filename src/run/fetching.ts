@@ -3,7 +3,7 @@
  * the two use different resources (the network and one core here, DuckDB's threads there).
  */
 import path from 'node:path';
-import { addDays } from '../core/days.ts';
+import { addDays, type Day } from '../core/days.ts';
 import { asEtlError, type EtlError } from '../core/errors.ts';
 import { sliceText } from '../core/log.ts';
 import type { Pipeline } from '../core/pipeline.ts';
@@ -11,6 +11,7 @@ import type { PlannedWindow } from '../core/plan.ts';
 import type { ProgressBudget } from '../core/progress.ts';
 import type { Span } from '../core/tracer.ts';
 import { reportBudget } from '../partner/reports.ts';
+import { daysWithoutAnswer } from './answers-behind.ts';
 import { type Partner, settingsOf } from './context.ts';
 import type { Partners } from './partners.ts';
 import type { WindowPlan } from './pipeline-plan.ts';
@@ -27,6 +28,7 @@ export async function fetchPipeline(session: Session, partners: Partners, plan: 
   const { context, tally } = session;
   const { pipeline, windows } = plan;
   context.progress.begin(pipeline.name, windows.length, 'window', budgetOf(partner, pipeline));
+  const unfounded = await daysWithoutAnswer(context, pipeline, requestedDays(windows));
   let failures = 0;
   let isOver = false;
   let next = windows[0] ? begin(session, partner, pipeline, windows[0], 0) : null;
@@ -36,7 +38,7 @@ export async function fetchPipeline(session: Session, partners: Partners, plan: 
     const failed = taken instanceof Error ? taken : null;
     const mayGoOn = !isLast && !(failed && (failed.kind === 'refused' || failures + 1 >= FAILURES_IN_A_ROW));
     next = mayGoOn ? begin(session, partner, pipeline, windows[i + 1]!, i + 1) : null;
-    const error = failed ?? (await span.within(() => settle(session, pipeline, taken as TakenIn)));
+    const error = failed ?? (await span.within(() => settle(session, pipeline, taken as TakenIn, unfounded)));
     span.fail(error);
     span.end();
     failures = error ? failures + 1 : 0;
@@ -51,6 +53,11 @@ export async function fetchPipeline(session: Session, partners: Partners, plan: 
   }
   await saveChecked(session, pipeline);
   context.progress.end(pipeline.name);
+}
+
+/** Asked for although they are loaded: whoever asks so may have been told that an answer is damaged. */
+function requestedDays(windows: readonly PlannedWindow[]): Day[] {
+  return windows.flatMap(({ slices }) => slices.filter(({ reason }) => reason === 'requested').map(({ day }) => day));
 }
 
 interface Begun {
@@ -86,11 +93,18 @@ async function begin(
 }
 
 /** Applies a window; the error it failed with, or null. */
-async function settle(session: Session, pipeline: Pipeline, taken: TakenIn): Promise<EtlError | null> {
+async function settle(
+  session: Session,
+  pipeline: Pipeline,
+  taken: TakenIn,
+  unfounded: ReadonlySet<Day>,
+): Promise<EtlError | null> {
   const { context, engine, tally, ledger } = session;
   const { from, to } = taken.range;
   try {
-    const result = await applyWindow(context, engine, pipeline, await session.checked(pipeline), taken);
+    const result = await applyWindow(context, engine, pipeline, await session.checked(pipeline), taken, {
+      unfounded,
+    });
     tally.add(result);
     ledger.drift.push(...result.drift);
     context.progress.window(pipeline.name, { from, to, rows: result.rows, changed: result.changed });

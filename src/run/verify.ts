@@ -11,6 +11,7 @@ import { packPlace } from '../extract/pack-entry.ts';
 import type { SliceEntry } from '../lake/entries.ts';
 import { brokenText } from '../warehouse/checks.ts';
 import { type Receipts, receiptsOf, type Target } from '../warehouse/target.ts';
+import { answersBehind } from './answers-behind.ts';
 import { checksFor, releasedDigests } from './check-holds.ts';
 import type { RunContext } from './context.ts';
 import { sliceProblem } from './slice-problem.ts';
@@ -106,34 +107,18 @@ async function verifyVault(
   let [answers, pruned] = [0, 0];
   if (pipeline.source.kind === 'part') return { answers, pruned };
   const needed = await answersNeeded(context, engine, pipeline);
-  const seen = new Set<string>();
-  for await (const fetch of context.vault.fetches(pipeline.name)) {
-    if (!needed.has(fetch.fetch_id)) continue;
-    seen.add(fetch.fetch_id);
-    if (fetch.pruned_at !== undefined) {
-      pruned += 1;
-      continue;
-    }
-    answers += 1;
-    const problem = await answerProblem(context, fetch);
-    if (problem)
-      differences.push({
-        hop: 'vault',
-        pipeline: pipeline.name,
-        day: fetch.window_from,
-        problem,
-        mend: refetch(pipeline, fetch.window_from, fetch.window_to, fileOf(fetch)),
-      });
+  const found = (day: string | null, problem: string, mend: string) =>
+    differences.push({ hop: 'vault', pipeline: pipeline.name, day, problem, mend });
+  for await (const state of answersBehind(context.vault, pipeline, needed.keys())) {
+    if (state.kind === 'missing') {
+      const day = needed.get(state.fetchId)!;
+      found(day, `the record of fetch ${state.fetchId} is missing`, refetch(pipeline, day, day));
+    } else if (state.kind === 'pruned') pruned += 1;
+    else answers += 1;
+    if (state.kind !== 'damaged') continue;
+    const { window_from: from, window_to: to } = state.fetch;
+    found(from, state.problem, refetch(pipeline, from, to, fileOf(state.fetch)));
   }
-  for (const [fetchId, day] of needed)
-    if (!seen.has(fetchId))
-      differences.push({
-        hop: 'vault',
-        pipeline: pipeline.name,
-        day,
-        problem: `the record of fetch ${fetchId} is missing`,
-        mend: refetch(pipeline, day, day),
-      });
   return { answers, pruned };
 }
 
@@ -153,15 +138,6 @@ async function answersNeeded(context: RunContext, engine: Engine, pipeline: Pipe
     .catch(() => []); // a file that cannot be read is told with the lake
   for (const row of rows) needed.set(String(row.fetch_id), String(row.day));
   return needed;
-}
-
-async function answerProblem(context: RunContext, fetch: FetchRecord): Promise<string | null> {
-  try {
-    for await (const _ of context.vault.answer(fetch, true));
-    return null;
-  } catch (thrown) {
-    return asEtlError(thrown).message;
-  }
 }
 
 function lakeDifference(pipeline: Pipeline, entry: SliceEntry, problem: string): Difference {

@@ -84,6 +84,8 @@ export interface ApplyOptions {
   readonly days?: readonly Day[];
   /** Normalise also an answer that was applied before. */
   readonly isReplay?: boolean;
+  /** Days whose slices stand on an answer that is lost: they are written again from this one, also where they hold the same. */
+  readonly unfounded?: ReadonlySet<Day>;
 }
 
 /** Makes what was taken in the content of the lake. */
@@ -100,9 +102,10 @@ export async function applyWindow(
   const sha256 = fetch.sha256 ?? '';
   try {
     const slices = await context.lake.slices(pipeline.name);
-    if (!options.isReplay && checked.vouches(range, sha256, pipeline.version, slices))
-      return await unchangedResult(context, pipeline, days);
-    const damaged = options.isReplay ? await damagedDays(engine, context.lake, pipeline, days) : NO_DAYS;
+    const { isReplay = false, unfounded = NO_DAYS } = options;
+    const isDone = !isReplay && checked.vouches(range, sha256, pipeline.version, slices);
+    if (isDone && !days.some((day) => unfounded.has(day))) return await unchangedResult(context, pipeline, days);
+    const anew = isReplay ? await damagedDays(engine, context.lake, pipeline, days) : unfounded;
     const input: NormaliseInput = {
       pipeline,
       range,
@@ -120,7 +123,7 @@ export async function applyWindow(
       outDir: path.join(taken.folder, 'out'),
       isKnown: (day, digest) => {
         const entry = slices.get(day);
-        if (damaged.has(day)) return false;
+        if (anew.has(day)) return false;
         return entry?.content.digest === digest || entry?.held?.content.digest === digest;
       },
     };
@@ -199,7 +202,7 @@ async function decide(
   const entry = (await context.lake.slices(pipeline.name)).get(content.day);
   const files = { file, rejectsFile };
   if (entry?.content.digest === content.digest) {
-    if (!slice.isKnown) return { kind: 'replace', pipeline: pipeline.name, content, files }; // its files are damaged
+    if (!slice.isKnown) return { kind: 'replace', pipeline: pipeline.name, content, files }; // to be written anew
     return entry.held || entry.moved ? { kind: 'confirm', pipeline: pipeline.name, day: content.day } : null;
   }
   if (entry?.held?.content.digest === content.digest) return 'held';

@@ -39,11 +39,34 @@ export class HistoryModel {
       );
       const held = byDay(rows, 'order_date', ASIDE);
       for (const [day, certain] of states) {
-        const possible = this.released.has(day) ? [...certain, told.get(day) ?? []] : certain;
+        const possible = this.released.has(day) ? [...certain, ...this.ofReleased(day, told, at, certain)] : certain;
         const flaw = difference(held.get(day) ?? [], possible);
         if (flaw) flaws.push(`history of ${day} at ${at}: ${flaw}`);
       }
     }
     return flaws;
   }
+
+  /**
+   * What was held takes nothing back of items that were seen on another day before it was released: until then they were where
+   * they had been.
+   */
+  private ofReleased(day: string, told: Truth, at: string, certain: readonly State[]): State[] {
+    const later = this.snapshots.filter((snapshot) => snapshot.at > at);
+    const elsewhere = new Set(
+      later.flatMap((one) => [...one.told].flatMap(([other, rows]) => (other === day ? [] : rows.map(nameOf)))),
+    );
+    const toldNow = told.get(day) ?? [];
+    const names = new Set(toldNow.map(nameOf));
+    const left = certain.map((state) => {
+      const stayed = (state ?? []).filter((row) => elsewhere.has(nameOf(row)) && !names.has(nameOf(row)));
+      return [...toldNow, ...stayed].sort();
+    });
+    return [toldNow, ...left];
+  }
+}
+
+function nameOf(row: string): string {
+  const { order_id: order, order_item_id: item } = JSON.parse(row) as Record<string, string>;
+  return `${order} ${item}`;
 }

@@ -192,11 +192,12 @@ function aimOf(random: Random, points: Readonly<Record<PointKind, number>>): Aim
   return { kind, at: random.int(1, points[kind]) };
 }
 
-/** Whether the service ever refuses a token that has not expired. */
-export function revokesTokens({ days }: Scenario): boolean {
-  return days.some(
-    ({ changes, faults }) =>
-      changes.some(({ kind }) => kind === 'revoke-tokens') ||
-      faults.some(({ kind, status }) => kind === 'revoke-tokens' || status === 401),
-  );
+/** How often at most the service refuses a token that has not expired. */
+export function refusalsOfTokens({ days }: Scenario): number {
+  return days.reduce((sum, { changes, faults }) => {
+    const revoking = changes.filter(({ kind }) => kind === 'revoke-tokens');
+    return (
+      sum + revoking.length + faults.filter(({ kind, status }) => kind === 'revoke-tokens' || status === 401).length
+    );
+  }, 0);
 }

@@ -12,7 +12,7 @@ import { cutPower, diedAt } from './power-cut.ts';
 import type { Outcome, Processes } from './processes.ts';
 import { pushFlaws } from './push-model.ts';
 import { Random } from './random.ts';
-import { LOOKBACK_DAYS, type PlannedDay, type PlannedRun, revokesTokens, type Scenario } from './scenario.ts';
+import { LOOKBACK_DAYS, type PlannedDay, type PlannedRun, refusalsOfTokens, type Scenario } from './scenario.ts';
 import { fingerprint, stampsOf } from './stamps.ts';
 import { openReader, type Reader, watchPostgres } from './warehouse-reader.ts';
 
@@ -181,7 +181,8 @@ export class Simulation {
   private async learn(work: readonly Work[], ended: readonly Ended[]): Promise<void> {
     for (const [i, one] of work.entries()) {
       const { exitCode, codes, messages, isBug } = ended[i]!;
-      if (isBug || exitCode === 4 || codes.some((code) => NEVER.has(code))) this.flaws.push(...messages);
+      const isRefused = exitCode === 4 && !this.mayRefuseTwice(codes);
+      if (isBug || isRefused || codes.some((code) => NEVER.has(code))) this.flaws.push(...messages);
       if (codes.includes('run')) continue; // another run was at work
       const wentWell = (exitCode === 0 || exitCode === 3) && codes.length === 0;
       for (const { report } of this.reports)
@@ -194,8 +195,13 @@ export class Simulation {
     const { failures, overBudget, statuses } = this.place.sandbox.stats;
     for (const failure of failures) this.flaws.push(`the sandbox itself broke: ${failure}`);
     for (const budget of Object.keys(overBudget)) this.flaws.push(`the budget of ${budget} was exceeded`);
-    if (statuses[401] && !revokesTokens(this.scenario))
+    if (statuses[401] && refusalsOfTokens(this.scenario) === 0)
       this.flaws.push(`${statuses[401]} calls with a token that had expired`);
+  }
+
+  /** A call is not repeated after the token that was asked for because of it is refused as well: by another fault, or a change. */
+  private mayRefuseTwice(codes: readonly string[]): boolean {
+    return codes.every((code) => code === 'token_rejected') && refusalsOfTokens(this.scenario) > 1;
   }
 
   private askedBy(work: Work, report: Report['report']): Asked {

@@ -86,6 +86,15 @@ export class Stage {
     return { everything, remade, mended, code: code ?? -1, tookMs };
   }
 
+  /** What is the same after an operation and commands behind it as after a mend; carried out anew each time. */
+  async afterwards(operation: Operation, commands: readonly (readonly string[])[]): Promise<Contents> {
+    await this.begin(operation);
+    await this.scene.must(this.wordsOf(operation), this.optionsOf(operation));
+    for (const [i, words] of commands.entries())
+      await this.scene.must(words, this.optionsOf(operation, (i + 1) * 10 * MINUTE_MS));
+    return contentsOf(this.scene, 'mended');
+  }
+
   /** Puts the state back from which the operation starts. */
   async begin(operation: Operation): Promise<void> {
     if (operation.from === 'second') {
