@@ -22,7 +22,8 @@ export function register(program: Command, cli: CliContext): void {
           [{ title: 'hop' }, { title: 'pipeline' }, { title: 'day' }, { title: 'problem' }, { title: 'mend' }],
           differences.map((d) => [d.hop, d.pipeline, d.day, d.problem, d.mend]),
         );
-      for (const w of warnings) cli.stdout.write(`warning: ${w.hop}: ${w.pipeline} ${w.day ?? ''}: ${w.problem}\n`);
+      for (const w of warnings)
+        cli.stdout.write(`warning: ${w.hop}: ${w.pipeline} ${w.day ?? ''}: ${w.problem}; ${w.mend}\n`);
       const n = (value: number) => value.toLocaleString('en-US');
       const found = differences.length === 0 ? 'no difference' : `${n(differences.length)} differences`;
       if (pruned > 0) cli.stdout.write(`${n(pruned)} answers that slices were made of were pruned, by retention\n`);

@@ -21,11 +21,14 @@ interface Source {
   readonly rest: AsyncGenerator<FetchRecord>;
 }
 
+/** Told in words, and of which file. */
+type WarnOfFile = (message: string, about: { readonly file: string }) => void;
+
 /** `names` are files of `folder`, sorted. `warn` is told of records that are torn or damaged, which are left out. */
 export async function* fetchesOf(
   folder: string,
   names: readonly string[],
-  warn: (message: string) => void,
+  warn: WarnOfFile,
 ): AsyncGenerator<FetchRecord> {
   const sidecars = names.filter((name) => name.endsWith(SIDECAR));
   const runs = names.filter((name) => name.endsWith(RUN_RECORDS));
@@ -57,23 +60,23 @@ function ageOf(id: string): string {
 async function* sidecarRecords(
   folder: string,
   names: readonly string[],
-  warn: (message: string) => void,
+  warn: WarnOfFile,
 ): AsyncGenerator<FetchRecord> {
   for (const name of names) {
     const record = recordIn(await readFile(path.join(folder, name), 'utf8'));
     // Its id is the file's name: under another one it would pass for a fetch that never was.
     if (record && `${record.fetch_id}${SIDECAR}` === name) yield record;
-    else warn(`${path.join(folder, name)} is no fetch record and is left out`);
+    else warn(`${path.join(folder, name)} is no fetch record and is left out`, { file: path.join(folder, name) });
   }
 }
 
-async function* runRecords(file: string, warn: (message: string) => void): AsyncGenerator<FetchRecord> {
+async function* runRecords(file: string, warn: WarnOfFile): AsyncGenerator<FetchRecord> {
   let line = 0;
   for await (const text of linesOf(file)) {
     line++;
     const record = recordIn(text);
     if (record) yield record;
-    else warn(`${file}: line ${line} is torn and left out; what it recorded is asked again`);
+    else warn(`${file}: line ${line} is torn and left out; what it recorded is asked again`, { file });
   }
 }
 

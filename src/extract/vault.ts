@@ -130,7 +130,10 @@ export class Vault {
         const prunedAt = place === null ? await this.prunedAt(fetch) : await pruned.at(place);
         if (prunedAt !== null) yield { ...fetch, pruned_at: prunedAt };
         else if (place === null || (await this.reaches(place, sizes))) yield asStored(fetch);
-        else this.tell(`${place.pack} ends before the answer of fetch ${fetch.fetch_id}, which is left out`, fetch);
+        else {
+          const file = path.resolve(this.home, place.pack);
+          this.tell(`${file} ends before the answer of fetch ${fetch.fetch_id}, which is left out`, fetch, file);
+        }
       }
     }
   }
@@ -177,12 +180,12 @@ export class Vault {
     for (const [i, { fetch, place }] of group.entries.entries()) {
       const entry = tryEntry(stored[i] ?? Buffer.alloc(0), place);
       if (entry && isBodyOf(fetch, entry.body)) yield { fetch, ...entry };
-      else this.tell(`${file} does not hold the answer of fetch ${fetch.fetch_id}, which is left out`, fetch);
+      else this.tell(`${file} does not hold the answer of fetch ${fetch.fetch_id}, which is left out`, fetch, file);
     }
   }
 
-  private tell(message: string, { pipeline, fetch_id: request }: FetchRecord): void {
-    this.warn(message, { pipeline, request });
+  private tell(message: string, { pipeline, fetch_id: request }: FetchRecord, file?: string): void {
+    this.warn(message, { pipeline, request, ...(file === undefined ? {} : { file }) });
   }
 
   /** The questions of a look-up, as they were given to the pack. Errors: `failed/damaged_answer` naming the file. */

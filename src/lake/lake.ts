@@ -17,7 +17,7 @@
 import { copyFile, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import pLimit from 'p-limit';
-import { type Day, type DayRange, monthOf } from '../core/days.ts';
+import { type Day, type DayRange, monthOf, parseDay } from '../core/days.ts';
 import { EtlError } from '../core/errors.ts';
 import type { SliceContent } from '../core/records.ts';
 import { moveIntoPlace, readIfThere, syncDir, writeJson } from '../disk/atomic.ts';
@@ -86,6 +86,16 @@ export interface LakeOptions {
   /** By which name people replay a pipeline, for the mend of what is damaged; its own unless told. */
   readonly wholeName?: (pipeline: string) => string;
 }
+
+/** A file of a slice: rows, rejects, or those of what is held. */
+export interface LakeFile {
+  readonly path: string;
+  readonly pipeline: string;
+  readonly day: Day;
+}
+
+/** Under the folder of the lake. */
+const LAKE_FILE = /^(?<pipeline>[a-z-]+)\/\d{4}-\d{2}\/(?:[a-z]+\/)?(?<day>\d{4}-\d{2}-\d{2})\.[^/]+$/;
 
 export class Lake {
   private readonly root: string;
@@ -190,6 +200,16 @@ export class Lake {
   rejectsFile(pipeline: string, entry: SliceEntry): string | null {
     const folder = this.folder(pipeline, monthOf(entry.content.day));
     return entry.rejects_file === null ? null : path.join(folder, 'rejects', entry.rejects_file);
+  }
+
+  /** Files of slices whose paths stand in a text, as in an error of whoever read them. */
+  filesNamedIn(text: string): LakeFile[] {
+    const found: LakeFile[] = [];
+    for (const [at] of text.matchAll(/[^'"]+\.parquet/g)) {
+      const named = LAKE_FILE.exec(path.relative(this.root, at))?.groups;
+      if (named) found.push({ path: at, pipeline: named.pipeline!, day: parseDay(named.day!) });
+    }
+    return found;
   }
 
   /** Makes all changes true at once. Files named in them are in the lake afterwards and gone from where they lay. */

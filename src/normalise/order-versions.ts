@@ -227,12 +227,15 @@ async function readKnown(
   if (files.length > 0) await engine.run(newest(history, `SELECT * FROM read_parquet(${quoteList(files)})`));
   // An item that comes back to a day has a version there, and a newer one where it was in between.
   const fresh = before.length ? `ANTI JOIN read_parquet(${quoteList(before)}) USING (${key})` : '';
-  await engine.run(
-    `CREATE OR REPLACE TEMP TABLE ${STRANGER} AS
-     SELECT ${key} FROM ${NOW} ${fresh}
-     UNION ALL SELECT ${key} FROM ${NOW} ANTI JOIN ${KNOWN} USING (${key})
-     UNION ALL SELECT ${key} FROM ${KNOWN} ANTI JOIN ${NOW} USING (${key}) WHERE _present`,
-  );
+  const makeStrangers = (but: string) =>
+    engine.run(
+      `CREATE OR REPLACE TEMP TABLE ${STRANGER} AS
+       SELECT ${key} FROM ${NOW} ${but}
+       UNION ALL SELECT ${key} FROM ${NOW} ANTI JOIN ${KNOWN} USING (${key})
+       UNION ALL SELECT ${key} FROM ${KNOWN} ANTI JOIN ${NOW} USING (${key}) WHERE _present`,
+    );
+  // A slice that is damaged is replaced by this very commit; with every item a stranger, more files are looked into.
+  await (fresh === '' ? makeStrangers('') : makeStrangers(fresh).catch(() => makeStrangers('')));
   const first = quoteName(history.items.key?.[0] ?? '');
   const { low, high } = await engine.row(`SELECT min(${first}) AS low, max(${first}) AS high FROM ${STRANGER}`);
   const others = low === null ? [] : known.elsewhere(days, { min: String(low), max: String(high) });

@@ -84,8 +84,14 @@ export async function collectRefused(
          columns = ${REFUSED_COLUMNS})`,
     );
   const { seen } = await engine.row(`SELECT count(*) AS seen FROM ${refused}`);
+  if (Number(seen) === 0) return 0;
   const same = 'reason, detail, raw';
-  if (held.rejectFiles.length > 0 && Number(seen) > 0)
+  // Answers of several nights, as a replay takes them, tell what one after the other would have told: the first one counts.
+  await engine.run(
+    `CREATE OR REPLACE TABLE ${refused} AS SELECT * FROM ${refused}
+     QUALIFY fetch_id = first_value(fetch_id) OVER (PARTITION BY ${same} ORDER BY slice_day, fetch_id)`,
+  );
+  if (held.rejectFiles.length > 0)
     await engine.run(
       `DELETE FROM ${refused} WHERE (${same}) IN (SELECT (${same}) FROM read_parquet(${quoteList(held.rejectFiles)}))`,
     );

@@ -40,6 +40,37 @@ async function problemOf(vault: Vault, fetch: FetchRecord): Promise<string | nul
   }
 }
 
+/** What the vault cannot give any more of a run's look-ups, and the file that is damaged or torn, by its absolute path. */
+export interface LostAnswer {
+  readonly file: string;
+  readonly problem: string;
+}
+
+/**
+ * Of answers that lie in packs and that no slice stands on: what they told may have been nothing new, or is nowhere yet. Those that
+ * a power cut has torn are among them.
+ */
+export async function lostBeside(
+  { vault, log }: Pick<RunContext, 'vault' | 'log'>,
+  pipeline: Pipeline,
+  needed: ReadonlyMap<string, string>,
+): Promise<LostAnswer[]> {
+  const lost: LostAnswer[] = [];
+  const telling = vault.warning((problem, fields = {}) => {
+    if (typeof fields.file !== 'string') log.warn(problem, fields);
+    else if (!needed.has(String(fields.request))) lost.push({ file: fields.file, problem });
+  });
+  for await (const _ of telling.readAnswers(besides(telling.fetches(pipeline.name), needed)));
+  return lost;
+}
+
+async function* besides(
+  fetches: AsyncIterable<FetchRecord>,
+  needed: ReadonlyMap<string, string>,
+): AsyncGenerator<FetchRecord> {
+  for await (const fetch of fetches) if (!needed.has(fetch.fetch_id) && fetch.pruned_at === undefined) yield fetch;
+}
+
 /** Those of the days whose slices stand on an answer that is damaged or lost, and that nobody pruned. */
 export async function daysWithoutAnswer(
   { vault, lake }: Pick<RunContext, 'vault' | 'lake'>,

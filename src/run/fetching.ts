@@ -16,6 +16,7 @@ import { type Partner, settingsOf } from './context.ts';
 import type { Partners } from './partners.ts';
 import type { WindowPlan } from './pipeline-plan.ts';
 import type { Session } from './session.ts';
+import { damagedDays } from './slice-problem.ts';
 import { applyWindow, type TakenIn, takeIn } from './window.ts';
 
 /** So many windows of one pipeline may fail in a row before the rest of it is given up for this run. */
@@ -28,7 +29,7 @@ export async function fetchPipeline(session: Session, partners: Partners, plan: 
   const { context, tally } = session;
   const { pipeline, windows } = plan;
   context.progress.begin(pipeline.name, windows.length, 'window', budgetOf(partner, pipeline));
-  const unfounded = await daysWithoutAnswer(context, pipeline, requestedDays(windows));
+  const anew = await daysToWriteAnew(session, pipeline, requestedDays(windows));
   let failures = 0;
   let isOver = false;
   let next = windows[0] ? begin(session, partner, pipeline, windows[0], 0) : null;
@@ -38,7 +39,7 @@ export async function fetchPipeline(session: Session, partners: Partners, plan: 
     const failed = taken instanceof Error ? taken : null;
     const mayGoOn = !isLast && !(failed && (failed.kind === 'refused' || failures + 1 >= FAILURES_IN_A_ROW));
     next = mayGoOn ? begin(session, partner, pipeline, windows[i + 1]!, i + 1) : null;
-    const error = failed ?? (await span.within(() => settle(session, pipeline, taken as TakenIn, unfounded)));
+    const error = failed ?? (await span.within(() => settle(session, pipeline, taken as TakenIn, anew)));
     span.fail(error);
     span.end();
     failures = error ? failures + 1 : 0;
@@ -58,6 +59,16 @@ export async function fetchPipeline(session: Session, partners: Partners, plan: 
 /** Asked for although they are loaded: whoever asks so may have been told that an answer is damaged. */
 function requestedDays(windows: readonly PlannedWindow[]): Day[] {
   return windows.flatMap(({ slices }) => slices.filter(({ reason }) => reason === 'requested').map(({ day }) => day));
+}
+
+/** Of the days asked for: those that stand on an answer which is damaged or lost, and those whose own files are. */
+async function daysToWriteAnew(
+  { context, engine }: Session,
+  pipeline: Pipeline,
+  days: readonly Day[],
+): Promise<ReadonlySet<Day>> {
+  const damaged = await damagedDays(engine, context.lake, pipeline, days);
+  return new Set([...damaged, ...(await daysWithoutAnswer(context, pipeline, days))]);
 }
 
 interface Begun {
@@ -97,14 +108,12 @@ async function settle(
   session: Session,
   pipeline: Pipeline,
   taken: TakenIn,
-  unfounded: ReadonlySet<Day>,
+  anew: ReadonlySet<Day>,
 ): Promise<EtlError | null> {
   const { context, engine, tally, ledger } = session;
   const { from, to } = taken.range;
   try {
-    const result = await applyWindow(context, engine, pipeline, await session.checked(pipeline), taken, {
-      unfounded,
-    });
+    const result = await applyWindow(context, engine, pipeline, await session.checked(pipeline), taken, { anew });
     tally.add(result);
     ledger.drift.push(...result.drift);
     context.progress.window(pipeline.name, { from, to, rows: result.rows, changed: result.changed });

@@ -2,7 +2,7 @@
 import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { type Day, type DayRange, dayAt } from '../core/days.ts';
-import { assert, EtlError } from '../core/errors.ts';
+import { asEtlError, assert, EtlError } from '../core/errors.ts';
 import { type Pipeline, partsOf } from '../core/pipeline.ts';
 import type { FetchRecord } from '../core/records.ts';
 import { type Engine, quoteList, quoteText } from '../engine/duckdb.ts';
@@ -140,13 +140,25 @@ async function listRejects(
     const rejects = day >= from ? context.lake.rejectsFile(pipeline.name, entry) : null;
     if (rejects) files.push(rejects);
   }
-  if (files.length === 0) return [];
-  const file = path.join(folder, 'list-rejects.ndjson');
-  const kept = await engine.run(
-    `COPY (SELECT fetch_id, item, slice_day AS day, reason, detail, raw FROM read_parquet(${quoteList(files)}) WHERE fetch_id LIKE 'r%')
-     TO ${quoteText(file)} (FORMAT json)`,
-  );
-  return kept > 0 ? [file] : [];
+  const kept: string[] = [];
+  for (const [i, rejects] of files.entries()) {
+    const file = path.join(folder, `list-rejects-${i}.ndjson`);
+    const lines = await engine
+      .run(
+        `COPY (SELECT fetch_id, item, slice_day AS day, reason, detail, raw FROM read_parquet(${quoteList([rejects])}) WHERE fetch_id LIKE 'r%')
+         TO ${quoteText(file)} (FORMAT json)`,
+      )
+      .catch((thrown) => {
+        const { message } = asEtlError(thrown);
+        context.log.warn(
+          `${rejects} is damaged: what a list of EANs had in it that could not be asked is not known any more`,
+          { pipeline: pipeline.name, error: message },
+        );
+        return 0;
+      });
+    if (lines > 0) kept.push(file);
+  }
+  return kept;
 }
 
 /** Files and lists are each the whole: one is applied behind the other. */

@@ -18,6 +18,7 @@ import { CheckedDays } from './checked.ts';
 import type { RunContext } from './context.ts';
 import { endedWell, RunLedger } from './ledger.ts';
 import { type Ending, type Published, publishTo } from './publish.ts';
+import { namingSlice } from './slice-problem.ts';
 import { ChangeTally, type RunChanges } from './what-changed.ts';
 import type { WindowResult } from './window.ts';
 
@@ -193,6 +194,7 @@ async function perform(
     tally.errors.push(asEtlError(thrown));
   }
   if (context.signal.aborted) tally.errors.push(interruption(context.signal.reason));
+  await nameSlices(session);
   const published: Published[] = [];
   await context.step('publishing', ledger.runId);
   for (const target of targets) {
@@ -217,6 +219,7 @@ async function perform(
   } catch (thrown) {
     tally.errors.push(asEtlError(thrown));
   }
+  await nameSlices(session);
   for (const error of tally.errors)
     context.log.error(error.message, { code: error.code, ...fieldsAbout(error.concern) });
   const summary = { ...tally.summary(), ...howItWent(context.budgetWaits(), waitedBefore, published) };
@@ -225,6 +228,12 @@ async function perform(
   context.log.info('the run has ended', { result, exit_code, rows: summary.rows, calls: summary.calls });
   await context.step('run-ended', ledger.runId);
   return { run, exitCode: tally.exitCode(), errors: tally.errors, published, changes: tally.changes.summary() };
+}
+
+/** Errors over damaged files of the lake say whose they are, and what mends them. */
+async function nameSlices({ context, tally }: Session): Promise<void> {
+  for (const [i, error] of tally.errors.entries())
+    tally.errors[i] = await namingSlice(context, error).catch(() => error); // a manifest may be damaged beside it
 }
 
 /** What a record tells of waiting and publishing; what there was none of is left out. */

@@ -1,11 +1,36 @@
 /** Whether a slice's files hold what the lake's manifest says of them. */
-import { asEtlError } from '../core/errors.ts';
-import type { Pipeline } from '../core/pipeline.ts';
+import type { Day } from '../core/days.ts';
+import { asEtlError, EtlError } from '../core/errors.ts';
+import { type Pipeline, wholeName } from '../core/pipeline.ts';
 import { differingSums } from '../engine/control-sums.ts';
 import { type Engine, quoteList } from '../engine/duckdb.ts';
 import { measureSlice } from '../engine/measure.ts';
 import type { SliceEntry } from '../lake/entries.ts';
 import type { Lake } from '../lake/lake.ts';
+import type { RunContext } from './context.ts';
+
+/** The command that makes a slice again whose files are damaged. What it lost to another day is known by the service alone. */
+export function mendOf(pipeline: Pipeline, { content: { day }, moved }: SliceEntry): string {
+  const range = `${wholeName(pipeline)} --from ${day} --to ${day}`;
+  return moved ? `partner-etl backfill ${range} --refetch` : `partner-etl replay ${range}`;
+}
+
+/** An error over a file of the lake names its slice and the mend; any other stays as it is. */
+export async function namingSlice({ lake, pipelines }: RunContext, error: EtlError): Promise<EtlError> {
+  if (error.code !== 'unexpected') return error;
+  for (const file of lake.filesNamedIn(error.message)) {
+    const pipeline = pipelines.find(({ name }) => name === file.pipeline);
+    const entry = pipeline && (await lake.slices(pipeline.name)).get(file.day);
+    if (!entry) continue;
+    const why = error.message.split('\n')[0]!.replace(` '${file.path}'`, '');
+    return new EtlError('failed', 'damaged_slice', `${file.path} cannot be read: ${why}`, {
+      concern: { ...error.concern, pipeline: pipeline.name, day: file.day, file: file.path },
+      cause: error.cause,
+      hint: `make it again: ${mendOf(pipeline, entry)}`,
+    });
+  }
+  return error;
+}
 
 /** What is wrong with a slice's files, or null. Everything that the manifest says is computed again from the rows. */
 export async function sliceProblem(
@@ -32,4 +57,20 @@ export async function sliceProblem(
     // The lines behind the first are DuckDB's view of our SQL.
     return `${file ?? rejects}: ${asEtlError(thrown).message.split('\n')[0]}`;
   }
+}
+
+/** Those of the days whose files are not what the manifest says, so that they have to be written again. */
+export async function damagedDays(
+  engine: Engine,
+  lake: Lake,
+  pipeline: Pipeline,
+  days: readonly Day[],
+): Promise<ReadonlySet<Day>> {
+  const slices = await lake.slices(pipeline.name);
+  const damaged = new Set<Day>();
+  for (const day of days) {
+    const entry = slices.get(day);
+    if (entry && (await sliceProblem(engine, lake, pipeline, entry)) !== null) damaged.add(day);
+  }
+  return damaged;
 }

@@ -2,7 +2,10 @@
  * Proof that the hops agree: each stored answer is what was received, each slice of the lake is what its manifest says, each
  * target holds what the lake holds, to the last digit. Finds differences and changes nothing.
  */
+import path from 'node:path';
+import { dayAt } from '../core/days.ts';
 import { asEtlError } from '../core/errors.ts';
+import { bornMs } from '../core/ids.ts';
 import { type Pipeline, type Versions, wholeName } from '../core/pipeline.ts';
 import type { FetchRecord } from '../core/records.ts';
 import { differingSums } from '../engine/control-sums.ts';
@@ -11,10 +14,10 @@ import { packPlace } from '../extract/pack-entry.ts';
 import type { SliceEntry } from '../lake/entries.ts';
 import { brokenText } from '../warehouse/checks.ts';
 import { type Receipts, receiptsOf, type Target } from '../warehouse/target.ts';
-import { answersBehind } from './answers-behind.ts';
+import { answersBehind, lostBeside } from './answers-behind.ts';
 import { checksFor, releasedDigests } from './check-holds.ts';
 import type { RunContext } from './context.ts';
-import { sliceProblem } from './slice-problem.ts';
+import { mendOf, sliceProblem } from './slice-problem.ts';
 
 export interface Difference {
   readonly hop: 'vault' | 'lake' | 'duckdb' | 'postgres';
@@ -44,7 +47,7 @@ export async function verify(context: RunContext): Promise<Verification> {
   try {
     for (const pipeline of context.pipelines) {
       context.progress.note(`${pipeline.name}: vault`);
-      const { answers, pruned } = await verifyVault(context, engine, pipeline, differences);
+      const { answers, pruned } = await verifyVault(context, engine, pipeline, { differences, warnings });
       totals.answers += answers;
       totals.pruned += pruned;
       context.progress.note(`${pipeline.name}: lake`);
@@ -93,7 +96,7 @@ function askedOnce(target: Target): AskedTarget {
 
 /** A warehouse that an older program wrote last: its rows are compared, and checks may need tables that are still to be made. */
 function oldTables({ name }: Target, lacking: readonly string[]): Difference {
-  const problem = `its tables are those of an older partner-etl (${lacking[0]} is still to be applied), so no check was run; the next partner-etl run brings them up`;
+  const problem = `its tables are those of an older partner-etl (${lacking[0]} is still to be applied), so no check was run`;
   return { hop: name, pipeline: 'all', day: null, problem, mend: 'partner-etl run' };
 }
 
@@ -102,7 +105,7 @@ async function verifyVault(
   context: RunContext,
   engine: Engine,
   pipeline: Pipeline,
-  differences: Difference[],
+  { differences, warnings }: { readonly differences: Difference[]; readonly warnings: Difference[] },
 ): Promise<Pick<Verification, 'answers' | 'pruned'>> {
   let [answers, pruned] = [0, 0];
   if (pipeline.source.kind === 'part') return { answers, pruned };
@@ -119,6 +122,9 @@ async function verifyVault(
     const { window_from: from, window_to: to } = state.fetch;
     found(from, state.problem, refetch(pipeline, from, to, fileOf(state.fetch)));
   }
+  if (pipeline.source.kind === 'lookup')
+    for (const { file, problem } of await lostBeside(context, pipeline, needed))
+      warnings.push({ hop: 'vault', pipeline: pipeline.name, ...mendOfPack(context, pipeline, file), problem });
   return { answers, pruned };
 }
 
@@ -141,9 +147,7 @@ async function answersNeeded(context: RunContext, engine: Engine, pipeline: Pipe
 }
 
 function lakeDifference(pipeline: Pipeline, entry: SliceEntry, problem: string): Difference {
-  const { day } = entry.content;
-  const mend = `partner-etl replay ${wholeName(pipeline)} --from ${day} --to ${day}`;
-  return { hop: 'lake', pipeline: pipeline.name, day, problem, mend };
+  return { hop: 'lake', pipeline: pipeline.name, day: entry.content.day, problem, mend: mendOf(pipeline, entry) };
 }
 
 /** Blocks with what no sum is made of are only read here. */
@@ -248,6 +252,17 @@ async function wrongEnds(target: Target, { table }: Pipeline, { of }: Versions):
     1,
   );
   return Number(rows[0]?.[0] ?? 0);
+}
+
+/** `file`: of a run, whose first day is the earliest that its answers can have told of. */
+function mendOfPack(
+  { paths, timeZone }: RunContext,
+  { name }: Pipeline,
+  file: string,
+): Pick<Difference, 'day' | 'mend'> {
+  const day = dayAt(bornMs(path.basename(file, path.extname(file))), timeZone);
+  const restore = `restore ${path.relative(paths.root, file)} from a backup`;
+  return { day, mend: `${restore}, then partner-etl replay ${name} --from ${day} --to ${day}` };
 }
 
 /** The file that holds the answer, relative to the home directory. */

@@ -12,14 +12,14 @@ import type { DriftRecord, FetchRecord } from '../core/records.ts';
 import { spanning } from '../core/tracer.ts';
 import type { Engine } from '../engine/duckdb.ts';
 import { receive, type SplitAnswer, splitAnswer } from '../extract/answer.ts';
-import type { Lake, SliceChange } from '../lake/lake.ts';
+import type { SliceChange } from '../lake/lake.ts';
 import { type Normalised, type NormalisedSlice, type NormaliseInput, normalise } from '../normalise/normalise.ts';
 import { reportCall } from '../partner/reports.ts';
 import type { CheckedDays } from './checked.ts';
 import type { Partner, RunContext } from './context.ts';
 import { amendedDays, amendLosers } from './moved.ts';
 import { seedHistory, toldSlices, versionChanges } from './order-versions.ts';
-import { sliceProblem } from './slice-problem.ts';
+import { damagedDays } from './slice-problem.ts';
 import { type SliceChanges, whatChanges } from './what-changed.ts';
 
 export interface TakenIn {
@@ -84,8 +84,8 @@ export interface ApplyOptions {
   readonly days?: readonly Day[];
   /** Normalise also an answer that was applied before. */
   readonly isReplay?: boolean;
-  /** Days whose slices stand on an answer that is lost: they are written again from this one, also where they hold the same. */
-  readonly unfounded?: ReadonlySet<Day>;
+  /** Days whose slices are damaged, or stand on an answer that is: they are written again from this one, also where they hold the same. */
+  readonly anew?: ReadonlySet<Day>;
 }
 
 /** Makes what was taken in the content of the lake. */
@@ -102,10 +102,10 @@ export async function applyWindow(
   const sha256 = fetch.sha256 ?? '';
   try {
     const slices = await context.lake.slices(pipeline.name);
-    const { isReplay = false, unfounded = NO_DAYS } = options;
+    const { isReplay = false } = options;
+    const anew = options.anew ?? (isReplay ? await damagedDays(engine, context.lake, pipeline, days) : NO_DAYS);
     const isDone = !isReplay && checked.vouches(range, sha256, pipeline.version, slices);
-    if (isDone && !days.some((day) => unfounded.has(day))) return await unchangedResult(context, pipeline, days);
-    const anew = isReplay ? await damagedDays(engine, context.lake, pipeline, days) : unfounded;
+    if (isDone && !days.some((day) => anew.has(day))) return await unchangedResult(context, pipeline, days);
     const input: NormaliseInput = {
       pipeline,
       range,
@@ -215,22 +215,6 @@ async function decide(
     request: content.fetch_id,
   });
   return { kind: 'hold', pipeline: pipeline.name, content, files, hold };
-}
-
-/** Days whose files in the lake are not what the manifest says, so that a replay has to write them again. */
-async function damagedDays(
-  engine: Engine,
-  lake: Lake,
-  pipeline: Pipeline,
-  days: readonly Day[],
-): Promise<ReadonlySet<Day>> {
-  const slices = await lake.slices(pipeline.name);
-  const damaged = new Set<Day>();
-  for (const day of days) {
-    const entry = slices.get(day);
-    if (entry && (await sliceProblem(engine, lake, pipeline, entry)) !== null) damaged.add(day);
-  }
-  return damaged;
 }
 
 const NO_DAYS: ReadonlySet<Day> = new Set();

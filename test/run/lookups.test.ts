@@ -1,5 +1,5 @@
 /** Nights of commission look-ups against the sandbox: what is asked, what is stored, what comes into the warehouse. */
-import { rm } from 'node:fs/promises';
+import { readdir, rm, truncate } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { runRelease, runReplay } from '../../src/run/again.ts';
@@ -316,4 +316,44 @@ describe('replay', () => {
     expect(await world.within(verify)).toMatchObject({ differences: [] });
     expect((await world.within((context) => explain(context, 'commission-rates', first))).fetch_count).toBe(2);
   });
+
+  it('sets aside what nights did, once, also where the file of these rejects is damaged', async () => {
+    await open(3);
+    await listEans(world, [...eans, UNKNOWN]);
+    const first = world.today();
+    const told = () => world.within((context) => listRejects(context, 'commission-rates', 10));
+    await rates();
+    world.passDays(1);
+    world.sandbox.change({ kind: 'commission-rate', ean: eans[0]!, fixedAmount: '7.00' });
+    await rates();
+    const before = await told();
+    expect(before).toHaveLength(1);
+    const file = await world.within(async ({ lake }) =>
+      lake.rejectsFile('commission-rates', (await lake.slices('commission-rates')).get(first)!),
+    );
+    const replay = () =>
+      world.within((context) => runReplay(context, 'commission-rates', { from: first, to: world.today() }));
+    expect(await replay()).toMatchObject({ errors: [], run: { summary: { slices_changed: 0 } } });
+    await truncate(file!, 500);
+    expect(await replay()).toMatchObject({ errors: [], run: { summary: { slices_changed: 1 } } });
+    expect(await told()).toEqual(before);
+    expect(await world.within(verify)).toMatchObject({ differences: [], warnings: [] });
+  });
+});
+
+it('verify names a pack that lost what no slice stands on, and where it comes back from', async () => {
+  await open(3);
+  await rates();
+  world.passDays(1);
+  await rates();
+  const [pack] = (await readdir(path.join(world.home, 'vault/commission-rates/packs/2026-03'))).slice(-1);
+  await truncate(path.join(world.home, 'vault/commission-rates/packs/2026-03', pack!), 30);
+  const { differences, warnings } = await world.within(verify);
+  expect(differences).toEqual([]);
+  const file = `vault/commission-rates/packs/2026-03/${pack}`;
+  const replay = 'partner-etl replay commission-rates --from 2026-03-21 --to 2026-03-21';
+  expect(warnings).toMatchObject([
+    { hop: 'vault', day: '2026-03-21', mend: `restore ${file} from a backup, then ${replay}` },
+  ]);
+  expect(warnings[0]?.problem).toContain(file);
 });

@@ -63,9 +63,17 @@ async function damaged(stage: Stage, pattern: RegExp, random: Random): Promise<R
     const proof = heard.hear(await scene.run(['verify'], { atMs: atMs + MINUTE_MS }));
     const bad = badlyTold(night) ?? (proof.stdout === '' ? badlyTold(proof) : null);
     if (bad !== null) return failure(bad);
-    if ((night.code === code || night.code === 0) && proof.code === 0) break;
+    const isWell = (night.code === code || night.code === 0) && proof.code === 0;
+    const warned = mendsIn(
+      proof.stdout
+        .split('\n')
+        .filter((line) => line.startsWith('warning: vault: '))
+        .join('\n'),
+    );
+    if (isWell && warned.every((mend) => mends.includes(mend))) break;
     if (!heard.hasNamed) return failure('what is told does not name the file');
-    const commands = [...new Set([...mendsIn(night.stderr), ...mendsIn(proof.stdout), ...mendsIn(proof.stderr)])];
+    const told = isWell ? warned : [night.stderr, proof.stdout, proof.stderr].flatMap(mendsIn);
+    const commands = [...new Set(told)];
     if (commands.length === 0 || tries === MOST_MENDS) return failure(`nothing mends it (tried: ${mends.join('; ')})`);
     for (const command of commands) {
       atMs += MINUTE_MS;
@@ -108,21 +116,21 @@ class Heard {
   }
 
   get told(): string {
-    const [first] = this.ends;
-    const last = this.ends.at(-1);
-    return [first, last]
+    return [...new Set([this.ends[0], this.ends[2], this.ends.at(-1)])]
       .map((end) => (end ? `\n${end.stdout.slice(0, 1500)}\n${lastLines(end.stderr)}` : ''))
       .join('\n--');
   }
 }
 
-/** What messages and the table of `verify` tell to do, the first of each line where there are several ways. */
+/** What messages and the table of `verify` tell to do, the first of each line where there are several ways, with what is to follow. */
 function mendsIn(text: string): string[] {
   const told = text.split('\n').filter((line) => !line.startsWith('{'));
-  return told.flatMap((line) => {
-    const groups = MEND.exec(line)?.groups;
-    return groups === undefined ? [] : [groups.command ?? `${groups.by}${groups.file}`];
-  });
+  return told
+    .flatMap((line) => line.split(', then '))
+    .flatMap((part) => {
+      const groups = MEND.exec(part)?.groups;
+      return groups === undefined ? [] : [groups.command ?? `${groups.by}${groups.file}`];
+    });
 }
 
 /** Files are named by their path, or by that in the home directory; the backup is what was kept before the damage. */
