@@ -35,7 +35,7 @@ export async function agedFiles(context: RunContext): Promise<OldFile[]> {
 /** Records that every target has; the newest one stays, it says how the last run ended. */
 async function oldRuns(context: RunContext, days: number): Promise<OldFile[]> {
   const recorded: string[] = [];
-  for (const target of context.targets) recorded.push((await target.lastRunId()) ?? '');
+  for (const target of context.targets) recorded.push((await target.state()).lastRunId ?? '');
   const upTo = recorded.sort()[0] ?? '';
   const old = await older(context, 'run', context.paths.runs, RUN, days);
   return old.filter(({ file }) => path.basename(file).split('.')[0]! < upTo);

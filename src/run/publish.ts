@@ -12,7 +12,8 @@ import { fieldsAbout } from '../core/log.ts';
 import type { DriftRecord, FetchRecord, PrunedFetch, RunRecord } from '../core/records.ts';
 import { changedSlices } from '../warehouse/changes.ts';
 import { BlockedByChecks, type Check } from '../warehouse/checks.ts';
-import type { HoldRecord, LoadSlice, Publication, PublishResult, Target } from '../warehouse/target.ts';
+import type { HoldRecord, LoadSlice, Publication, PublishResult, Target, TargetState } from '../warehouse/target.ts';
+import { NO_STATE } from '../warehouse/target-state.ts';
 import {
   allCheckHolds,
   type CheckHold,
@@ -81,8 +82,13 @@ export async function publishTo(
 ): Promise<Published> {
   const attempt = new Attempt(context, target, await holdsIn(context, target.name));
   try {
-    attempt.slices = await (what.afresh ? allSlices(context) : missingIn(context, target));
-    const result = await publishAttempt(attempt, ending, what);
+    // What is made afresh is not asked: it may be damaged.
+    const state = what.afresh ? { ...NO_STATE, isOutdated: true } : await target.state();
+    attempt.slices = await changedSlices(
+      { slices: await allSlices(context), afresh: what.afresh },
+      async () => state.receipts,
+    );
+    const result = await publishAttempt(attempt, ending, state, what);
     await keepHolds(context, target.name, attempt.standing, attempt.holds);
     return { target: target.name, result, errors: attempt.errors, holds: attempt.holds };
   } catch (thrown) {
@@ -126,19 +132,19 @@ class Attempt {
 async function publishAttempt(
   attempt: Attempt,
   ending: Ending,
+  { isOutdated, lastRunId }: TargetState,
   { checks, drift, pruned, afresh }: PublishWhat,
 ): Promise<PublishResult | null> {
   const { context, target, standing } = attempt;
   // A changed setting, or a newer program's tables, are published like a changed slice: views must say it at once.
-  const isAlways = afresh || (await target.isOutdated());
-  if (attempt.slices.length === 0 && standing.length === 0 && !isAlways) return null;
+  if (attempt.slices.length === 0 && standing.length === 0 && !isOutdated) return null;
   const released = await releasedDigests(context);
-  const publication = await publicationOf(context, afresh ? null : target, ending([]), { drift, pruned });
+  const publication = await publicationOf(context, lastRunId, ending([]), { drift, pruned });
   for (let tries = 1; ; ) {
     const { slices, holds } = attempt;
     const run = ending(holds);
     const tellHolds = !sameHolds(standing, holds);
-    if (slices.length === 0 && !tellHolds && !isAlways) return null;
+    if (slices.length === 0 && !tellHolds && !isOutdated) return null;
     try {
       return await target.publish({
         ...publication,
@@ -165,13 +171,13 @@ async function publishAttempt(
   }
 }
 
+/** `last`: the newest run that the target knows; null: none. */
 async function publicationOf(
   context: RunContext,
-  target: Target | null,
+  last: string | null,
   run: RunRecord,
   { drift, pruned }: Pick<PublishWhat, 'drift' | 'pruned'>,
 ): Promise<Omit<Publication, 'slices'>> {
-  const last = target ? await target.lastRunId() : null;
   const earlier = (await runsSince(context.paths.runs, last)).filter((r) => r.run_id !== run.run_id);
   const unseen = [...drift];
   // Answers are deleted at the end of a run, when its record is published already.

@@ -1,6 +1,6 @@
 /** Which slices of a publication a target does not have yet. */
 import { assert } from '../core/errors.ts';
-import { type LoadSlice, type Publication, type Receipts, receiptsOf } from './target.ts';
+import { type LoadSlice, type Publication, type Receipts, receiptsOf, type TargetState } from './target.ts';
 
 /**
  * The slices whose digest is not that of the current receipt, or all of them for a warehouse that is made afresh.
@@ -17,6 +17,18 @@ export async function changedSlices(
   return slices.filter(
     ({ pipeline, content }) => receiptsOf(loaded, pipeline.name).get(content.day) !== content.digest,
   );
+}
+
+/** The slices of a publication that change, and whether it has anything to do. A target that is made afresh is not asked. */
+export async function changesFor(
+  publication: Publication,
+  state: () => Promise<TargetState>,
+): Promise<{ readonly changed: LoadSlice[]; readonly isDue: boolean }> {
+  let known: Promise<TargetState> | undefined;
+  const ask = () => (known ??= state());
+  const changed = await changedSlices(publication, async () => (await ask()).receipts);
+  const isDue = changed.length > 0 || isAlways(publication) || (await ask()).isOutdated;
+  return { changed, isDue };
 }
 
 /** Whether it is carried out also when no slice changes. */

@@ -98,6 +98,17 @@ export function receiptsOf(receipts: Receipts, pipeline: string): ReadonlyMap<Da
 
 const NO_RECEIPTS: ReadonlyMap<Day, string> = new Map();
 
+export interface TargetState {
+  readonly receipts: Receipts;
+  /**
+   * Whether publishing is due without a slice: an existing warehouse lacks migrations, or says other settings (`etl.setting`) than it
+   * was opened with.
+   */
+  readonly isOutdated: boolean;
+  /** Newest run recorded in the target, or null; later ones are due for recording. */
+  readonly lastRunId: string | null;
+}
+
 export interface Target {
   readonly name: TargetName;
 
@@ -107,20 +118,14 @@ export interface Target {
   /** What is loaded; nothing where the warehouse does not exist yet. Writes nothing. */
   receipts(): Promise<Receipts>;
 
-  /**
-   * Whether publishing is due without a slice: an existing warehouse lacks migrations, or says other settings (`etl.setting`) than it
-   * was opened with. Errors: as of `lacking`.
-   */
-  isOutdated(): Promise<boolean>;
+  /** What a publication has to know beforehand. Writes nothing. Errors: as of `lacking`. */
+  state(): Promise<TargetState>;
 
   /**
    * Names of the migrations that an existing warehouse lacks, because an older program wrote it last. Writes nothing.
    * Errors: `failed/migration_changed`, `failed/newer_schema`.
    */
   lacking(): Promise<readonly string[]>;
-
-  /** Newest run recorded in the target, or null; later ones are due for recording. Writes nothing. */
-  lastRunId(): Promise<string | null>;
 
   /**
    * Replaces each slice whole, together with its receipt, everything in one transaction; creates or migrates tables first.

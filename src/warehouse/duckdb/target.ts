@@ -9,15 +9,25 @@ import type { Pipeline } from '../../core/pipeline.ts';
 import { noTracer, spanning } from '../../core/tracer.ts';
 import { type Lock, lockHolder, waitLock } from '../../disk/lock.ts';
 import type { Engine } from '../../engine/duckdb.ts';
-import { currentReceipts, hasBookkeeping, lackingMigrations, newestRunId, recordPublication } from '../bookkeeping.ts';
-import { changedSlices, isAlways } from '../changes.ts';
+import { currentReceipts, hasBookkeeping, lackingMigrations, recordPublication } from '../bookkeeping.ts';
+import { changedSlices, changesFor, isAlways } from '../changes.ts';
 import { checkLoaded, proveChecks, recordingOf, runChecks } from '../checking.ts';
 import type { BrokenCheck, Check } from '../checks.ts';
 import { type Erasure, eraseRows } from '../erasing.ts';
 import { NO_SETTINGS, recordSettings, settingsDiffer, type WarehouseSettings } from '../settings.ts';
 import { checkFiles } from '../slice-files.ts';
 import { daySums, daySumsOf, emptying, loadsOf } from '../slice-sql.ts';
-import type { LoadSlice, Publication, PublishResult, QueryResult, Receipts, SliceSums, Target } from '../target.ts';
+import type {
+  LoadSlice,
+  Publication,
+  PublishResult,
+  QueryResult,
+  Receipts,
+  SliceSums,
+  Target,
+  TargetState,
+} from '../target.ts';
+import { NO_STATE, stateOf } from '../target-state.ts';
 import { loadVersioned, type VersionEngine } from '../versions.ts';
 import { duckdbChecks } from './check-engine.ts';
 import { duckdbBookkeeping } from './dialect.ts';
@@ -72,21 +82,14 @@ class DuckdbTarget implements Target {
     return this.reading<Receipts>(new Map(), (engine) => currentReceipts(duckdbBookkeeping(engine.connection)));
   }
 
-  async isOutdated(): Promise<boolean> {
-    return this.reading(false, async (engine) => {
-      const db = duckdbBookkeeping(engine.connection);
-      return (await lackingMigrations(db, 'duckdb')).length > 0 || settingsDiffer(db, this.settings);
-    });
+  async state(): Promise<TargetState> {
+    return this.reading(NO_STATE, (engine) => stateOf(duckdbBookkeeping(engine.connection), 'duckdb', this.settings));
   }
 
   async lacking(): Promise<readonly string[]> {
     return this.reading<readonly string[]>([], (engine) =>
       lackingMigrations(duckdbBookkeeping(engine.connection), 'duckdb'),
     );
-  }
-
-  async lastRunId(): Promise<string | null> {
-    return this.reading(null, (engine) => newestRunId(duckdbBookkeeping(engine.connection)));
   }
 
   async sums(pipeline: Pipeline, days?: readonly Day[]): Promise<ReadonlyMap<Day, SliceSums>> {
@@ -104,9 +107,8 @@ class DuckdbTarget implements Target {
 
   async publish(publication: Publication): Promise<PublishResult> {
     const startedMs = this.clock.now();
-    const changed = await changedSlices(publication, () => this.receipts());
-    if (changed.length === 0 && !isAlways(publication) && !(await this.isOutdated()))
-      return { ...NOTHING, tookMs: this.clock.now() - startedMs, copyMs: 0 };
+    const { changed, isDue } = await changesFor(publication, () => this.state());
+    if (!isDue) return { ...NOTHING, tookMs: this.clock.now() - startedMs, copyMs: 0 };
     const lock = await this.lock(`publishing ${publication.run.run_id}`);
     try {
       return { ...(await this.replace(publication, changed)), tookMs: this.clock.now() - startedMs };

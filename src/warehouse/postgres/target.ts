@@ -12,17 +12,26 @@ import {
   currentReceipts,
   hasBookkeeping,
   lackingMigrations,
-  newestRunId,
   recordPublication,
 } from '../bookkeeping.ts';
-import { changedSlices, isAlways } from '../changes.ts';
+import { changedSlices, changesFor, isAlways } from '../changes.ts';
 import { checkLoaded, proveChecks, recordingOf, runChecks } from '../checking.ts';
 import type { BrokenCheck, Check } from '../checks.ts';
 import { type Erasure, eraseRows } from '../erasing.ts';
 import { NO_SETTINGS, recordSettings, settingsDiffer, type WarehouseSettings } from '../settings.ts';
 import { checkFiles } from '../slice-files.ts';
 import { daySums, daySumsOf, emptying, loadsOf } from '../slice-sql.ts';
-import type { LoadSlice, Publication, PublishResult, QueryResult, Receipts, SliceSums, Target } from '../target.ts';
+import type {
+  LoadSlice,
+  Publication,
+  PublishResult,
+  QueryResult,
+  Receipts,
+  SliceSums,
+  Target,
+  TargetState,
+} from '../target.ts';
+import { NO_STATE, stateOf } from '../target-state.ts';
 import { loadVersioned, type VersionEngine } from '../versions.ts';
 import { postgresBookkeeping } from './bookkeeping.ts';
 import { checkServer } from './check.ts';
@@ -86,19 +95,12 @@ class PostgresTarget implements Target {
     return this.reading<Receipts>(new Map(), (_, db) => currentReceipts(db));
   }
 
-  async isOutdated(): Promise<boolean> {
-    return this.reading(
-      false,
-      async (_, db) => (await lackingMigrations(db, 'postgres')).length > 0 || settingsDiffer(db, this.settings),
-    );
+  async state(): Promise<TargetState> {
+    return this.reading(NO_STATE, (_, db) => stateOf(db, 'postgres', this.settings));
   }
 
   async lacking(): Promise<readonly string[]> {
     return this.reading<readonly string[]>([], (_, db) => lackingMigrations(db, 'postgres'));
-  }
-
-  async lastRunId(): Promise<string | null> {
-    return this.reading(null, (_, db) => newestRunId(db));
   }
 
   async sums(pipeline: Pipeline, days?: readonly Day[]): Promise<ReadonlyMap<Day, SliceSums>> {
@@ -111,8 +113,7 @@ class PostgresTarget implements Target {
 
   async publish(publication: Publication): Promise<PublishResult> {
     const startedMs = this.clock.now();
-    const changed = await changedSlices(publication, () => this.receipts());
-    const isDue = changed.length > 0 || isAlways(publication) || (await this.isOutdated());
+    const { changed, isDue } = await changesFor(publication, () => this.state());
     const done = isDue ? await this.replace(publication, changed) : NOTHING;
     return { ...done, tookMs: this.clock.now() - startedMs, copyMs: 0 };
   }

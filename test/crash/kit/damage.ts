@@ -34,7 +34,7 @@ const FILES: Readonly<Record<string, RegExp>> = {
 
 /** What is to be typed, and files that are to come back from a backup or to go. */
 const MEND =
-  /partner-etl (?<command>(?:replay|rebuild|backfill|run|rejects|release)(?: (?:--[a-z-]+|[0-9-]{10}|[a-z-]+\b))*)|(?<by>restore (?=\S+ from a backup)|rm )(?<file>[^\s;]+)/;
+  /partner-etl (?<command>(?:replay|rebuild|backfill|run|rejects|release)(?: (?:--[a-z-]+|[0-9-]{10}|[a-z-]+\b))*)|(?<by>restore (?=\S+ from a backup)|\brm )(?<file>[^\s;]+)/;
 
 /** A log that DuckDB would apply to the file, left there by nobody: it has no kept original. */
 const FABRICATED = ['warehouse.duckdb.wal'];

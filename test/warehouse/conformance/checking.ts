@@ -319,6 +319,6 @@ export function checking(newWarehouse: NewWarehouse): void {
     expect(await rowsOf(target, 'SELECT pipeline, slice_day, reason FROM etl.hold')).toEqual([
       ['orders', SECOND, 'check'],
     ]);
-    expect(await target.lastRunId()).toBe('r2');
+    expect((await target.state()).lastRunId).toBe('r2');
   });
 }

@@ -56,13 +56,13 @@ export function migrating(newWarehouse: NewWarehouse): void {
 
     test('those that an older program did not have are told, and applied by a publication without slices', async () => {
       await bench.target.publish(publicationOf('r1', (await slices()).slice(0, 1)));
-      expect([await bench.target.lacking(), await bench.target.isOutdated()]).toEqual([[], false]);
+      expect([await bench.target.lacking(), (await bench.target.state()).isOutdated]).toEqual([[], false]);
       await bench.warehouse.execute('DELETE FROM etl.migration WHERE number = 11');
       await bench.warehouse.execute('ALTER TABLE etl.fetch DROP COLUMN pruned_at');
       expect(await bench.target.lacking()).toEqual(['0011_pruned_answers.sql']);
-      expect(await bench.target.isOutdated()).toBe(true);
+      expect((await bench.target.state()).isOutdated).toBe(true);
       await bench.target.publish(publicationOf('r2', []));
-      expect([await bench.target.lacking(), await bench.target.isOutdated()]).toEqual([[], false]);
+      expect([await bench.target.lacking(), (await bench.target.state()).isOutdated]).toEqual([[], false]);
       expect(await rowsOf(bench.target, 'SELECT count(pruned_at) FROM etl.fetch')).toEqual([['0']]);
     });
 

@@ -27,7 +27,7 @@ export function refusing(newWarehouse: NewWarehouse): void {
     expect(await rowsOf(target, 'SELECT order_id FROM warehouse.fact_order_item')).toEqual([['before']]);
     expect(await rowsOf(target, 'SELECT * FROM warehouse.fact_promotion_day')).toEqual([]);
     expect(await rowsOf(target, 'SELECT run_id FROM etl.receipt')).toEqual([['r1']]);
-    expect(await target.lastRunId()).toBe('r1');
+    expect((await target.state()).lastRunId).toBe('r1');
   };
 
   describe('a publication is refused whole', () => {

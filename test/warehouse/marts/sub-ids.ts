@@ -183,11 +183,11 @@ export function subIds(newWarehouse: NewWarehouse): void {
       const withGrammar = (subIdGrammar: string | null) => scene.warehouse.open(leapingClock(), { subIdGrammar });
       await scene.declare(null);
       expect(await ask(said)).toEqual([[null, null]]);
-      expect(await withGrammar('{x}|{y}').isOutdated()).toBe(true);
+      expect((await withGrammar('{x}|{y}').state()).isOutdated).toBe(true);
       expect(await scene.declare('{x}|{y}')).toMatchObject({ slices: 0, rows: 0 });
       expect(await ask(said)).toEqual([[true, 'blog']]);
       const before = await scene.warehouse.fingerprint();
-      expect(await withGrammar('{x}|{y}').isOutdated()).toBe(false);
+      expect((await withGrammar('{x}|{y}').state()).isOutdated).toBe(false);
       await scene.declare('{x}|{y}');
       expect(await scene.warehouse.fingerprint()).toBe(before);
       await scene.declare('{y}-{x}');
