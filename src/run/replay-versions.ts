@@ -11,7 +11,7 @@ import type { RunContext } from './context.ts';
 import type { VersionPlace } from './held.ts';
 import { applyList } from './lists.ts';
 import { applyAnswers } from './lookups.ts';
-import { mendingMonths } from './lost-months.ts';
+import { type IsLost, mendingMonths } from './lost-months.ts';
 import type { ObservingOptions, ObservingResult } from './observing.ts';
 import { demandUnprunedSince } from './pruned.ts';
 import { applyStored } from './reductions-file.ts';
@@ -30,9 +30,9 @@ export function replayVersions(
   range: DayRange,
 ): Promise<RunOutcome> {
   return runSession(given, command, [pipeline], (session) =>
-    mendingMonths(session, pipeline, range, async () => {
+    mendingMonths(session, pipeline, range, async (isLost) => {
       const { context } = session;
-      const fetches = await appliedSince(session, pipeline, range.from);
+      const fetches = await appliedSince(session, pipeline, range.from, isLost);
       if (fetches.length === 0)
         throw new EtlError(
           'usage',
@@ -59,11 +59,16 @@ export function replayVersions(
 }
 
 /** Answers of that day and later; those that are held stay out. */
-async function appliedSince({ context, engine }: Session, pipeline: Pipeline, from: Day): Promise<FetchRecord[]> {
+async function appliedSince(
+  { context, engine }: Session,
+  pipeline: Pipeline,
+  from: Day,
+  isLost: IsLost,
+): Promise<FetchRecord[]> {
   const { kind } = pipeline.source;
   const isFile = kind === 'file';
   const isApplied = isFile
-    ? await appliedFiles(context, engine, pipeline)
+    ? await appliedFiles(context, engine, pipeline, isLost)
     : await (kind === 'list' ? appliedLists : appliedAnswers)(context, pipeline);
   const found: FetchRecord[] = [];
   for await (const fetch of context.vault.fetches(pipeline.name)) {
@@ -93,11 +98,17 @@ async function appliedLists({ lake }: RunContext, pipeline: Pipeline): Promise<I
  * A file that was held, and that nobody released before a newer one came, was never applied: its day has a slice, and no record
  * of it. Of a day that the lake knows nothing of, or whose records are damaged, every file counts.
  */
-async function appliedFiles(context: RunContext, engine: Engine, pipeline: Pipeline): Promise<IsApplied> {
+async function appliedFiles(
+  context: RunContext,
+  engine: Engine,
+  pipeline: Pipeline,
+  isLost: IsLost,
+): Promise<IsApplied> {
   const [files] = partsOf(context.pipelines, pipeline);
   assert(files, `${pipeline.name} has no part for its files`);
   const known = new Map<Day, ReadonlySet<string>>();
-  for (const day of (await context.lake.slices(pipeline.name)).keys()) known.set(day, new Set());
+  for (const day of (await context.lake.slices(pipeline.name)).keys())
+    if (!isLost(files.name, day)) known.set(day, new Set());
   for (const [day, entry] of await context.lake.slices(files.name)) {
     const file = context.lake.rowsFile(files.name, entry);
     if (file === null) continue;

@@ -1,5 +1,5 @@
 /** Nights of the reductions file against the sandbox: when it is fetched, under which name, and what it changes. */
-import { readdir } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runRelease, runReplay } from '../../src/run/again.ts';
@@ -244,6 +244,20 @@ describe('what was stored', () => {
     expect(calls()).toEqual(asked);
     const told = await world.within((context) => explain(context, 'reductions', world.today()));
     expect(told.fetches.map(({ notes }) => notes?.file_name)).toContain(world.sandbox.reductionsFile().name);
+  });
+
+  it.each(['reductions', 'reductions-files'])('makes the manifest of %s again that is damaged', async (name) => {
+    await night();
+    const first = world.today();
+    world.passDays(2);
+    await night();
+    const table = 'SELECT * EXCLUDE (loaded_at) FROM warehouse.fact_reduction ORDER BY ALL';
+    const before = await rowsOf(world, table);
+    await writeFile(path.join(world.home, 'lake', name, first.slice(0, 7), 'manifest.json'), '{"layout": 1,');
+    const range = { from: first, to: world.today() };
+    expect((await world.within((context) => runReplay(context, 'reductions', range))).errors).toEqual([]);
+    expect(await rowsOf(world, table)).toEqual(before);
+    expect(await world.within(verify)).toMatchObject({ differences: [], warnings: [] });
   });
 
   it('is never asked for more than the budget allows, whoever runs how often', async () => {
