@@ -112,15 +112,18 @@ async function verifyVault(
   const needed = await answersNeeded(context, engine, pipeline);
   const found = (day: string | null, problem: string, mend: string) =>
     differences.push({ hop: 'vault', pipeline: pipeline.name, day, problem, mend });
+  const underHolds = await standingUnderHolds(context, pipeline);
+  const mend = (fetchId: string, from: string | null, to: string | null, file?: string) =>
+    underHolds.has(fetchId) ? restore(pipeline, file) : refetch(pipeline, from, to, file);
   for await (const state of answersBehind(context.vault, pipeline, needed.keys())) {
     if (state.kind === 'missing') {
       const day = needed.get(state.fetchId)!;
-      found(day, `the record of fetch ${state.fetchId} is missing`, refetch(pipeline, day, day));
+      found(day, `the record of fetch ${state.fetchId} is missing`, mend(state.fetchId, day, day));
     } else if (state.kind === 'pruned') pruned += 1;
     else answers += 1;
     if (state.kind !== 'damaged') continue;
-    const { window_from: from, window_to: to } = state.fetch;
-    found(from, state.problem, refetch(pipeline, from, to, fileOf(state.fetch)));
+    const { fetch_id: id, window_from: from, window_to: to } = state.fetch;
+    found(from, state.problem, mend(id, from, to, fileOf(state.fetch)));
   }
   if (pipeline.source.kind === 'lookup')
     for (const { file, problem } of await lostBeside(context, pipeline, needed))
@@ -144,6 +147,14 @@ async function answersNeeded(context: RunContext, engine: Engine, pipeline: Pipe
     .catch(() => []); // a file that cannot be read is told with the lake
   for (const row of rows) needed.set(String(row.fetch_id), String(row.day));
   return needed;
+}
+
+/** Fetches on which only slices stand whose newer answer is held: asked for again, that one is held again, and they stand there still. */
+async function standingUnderHolds({ lake }: RunContext, pipeline: Pipeline): Promise<ReadonlySet<string>> {
+  const slices = [...(await lake.slices(pipeline.name)).values()];
+  const held = new Set(slices.flatMap((entry) => (entry.held === null ? [] : [entry.content.fetch_id])));
+  for (const entry of slices) if (entry.held === null) held.delete(entry.content.fetch_id);
+  return held;
 }
 
 function lakeDifference(pipeline: Pipeline, entry: SliceEntry, problem: string): Difference {
@@ -270,8 +281,13 @@ function fileOf({ vault_path: place }: FetchRecord): string | undefined {
   return place === null ? undefined : (packPlace(place)?.pack ?? place);
 }
 
-/** `file`: what is damaged, relative to the home directory; somewhere in the pipeline's part of the vault when absent. */
-function refetch({ name, source }: Pipeline, from: string | null, to: string | null, file = `vault/${name}`): string {
-  if (source.kind !== 'report') return `restore ${file} from a backup; the rows themselves are in the lake`;
-  return `partner-etl backfill ${name} --from ${from} --to ${to} --refetch`;
+/** `file`: what is damaged, relative to the home directory. */
+function refetch(pipeline: Pipeline, from: string | null, to: string | null, file?: string): string {
+  if (pipeline.source.kind !== 'report') return restore(pipeline, file);
+  return `partner-etl backfill ${pipeline.name} --from ${from} --to ${to} --refetch`;
+}
+
+/** Somewhere in the pipeline's part of the vault where the file is not known. */
+function restore({ name }: Pipeline, file = `vault/${name}`): string {
+  return `restore ${file} from a backup; the rows themselves are in the lake`;
 }

@@ -11,7 +11,7 @@ import { openWorld, type World } from '../support/nights.ts';
 let world: World;
 let first: Day;
 beforeAll(async () => {
-  world = await openWorld({ ordersPerDay: 20 });
+  world = await openWorld();
   first = world.lookback().from;
   await world.night();
 });
@@ -65,4 +65,22 @@ it.each<[string, string, (record: FetchRecord) => Promise<void>]>([
   expect(now.content.fetch_id).not.toBe(before.content.fetch_id);
   expect((await world.differences(range())).filter((line) => line.startsWith('orders'))).toEqual([]);
   expect(await refetch()).toMatchObject({ slices_changed: 0, slices_unchanged: 4 });
+});
+
+it('under a slice whose newer answer is held comes back from a backup, since the newer one is held again', async () => {
+  const last = addDays(first, 3);
+  const stood = await world.within(async ({ lake }) => (await lake.slices('orders')).get(last)!.content.fetch_id);
+  world.sandbox.change({ kind: 'empty-day', report: 'orders', day: last });
+  expect((await refetch())?.slices_held).toBe(1);
+  let file = '';
+  await world.within(async ({ vault }) => {
+    for await (const fetch of vault.fetches('orders')) if (fetch.fetch_id === stood) file = fetch.vault_path!;
+  });
+  await writeFile(at(file), 'damaged');
+  expect(await refetch()).toMatchObject({ slices_held: 1 });
+  const [difference, ...others] = await differences();
+  expect([difference?.mend, others]).toEqual([
+    `restore ${file} from a backup; the rows themselves are in the lake`,
+    [],
+  ]);
 });
