@@ -15,14 +15,19 @@ export function mendOf(pipeline: Pipeline, { content: { day }, moved }: SliceEnt
   return moved ? `partner-etl backfill ${range} --refetch` : `partner-etl replay ${range}`;
 }
 
+/** What keeps a file from being read that is sound. */
+const OF_THE_MACHINE = /permission denied|too many open files|no space left|out of memory|input\/output error/i;
+
 /** An error over a file of the lake names its slice and the mend; any other stays as it is. */
 export async function namingSlice({ lake, pipelines }: RunContext, error: EtlError): Promise<EtlError> {
-  if (error.code !== 'unexpected') return error;
-  for (const file of lake.filesNamedIn(error.message)) {
+  // The lines behind the first are DuckDB's view of our SQL, which names files that are sound.
+  const [said = ''] = error.message.split('\n');
+  if (error.code !== 'unexpected' || OF_THE_MACHINE.test(said)) return error;
+  for (const file of lake.filesNamedIn(said)) {
     const pipeline = pipelines.find(({ name }) => name === file.pipeline);
     const entry = pipeline && (await lake.slices(pipeline.name)).get(file.day);
     if (!entry) continue;
-    const why = error.message.split('\n')[0]!.replace(` '${file.path}'`, '');
+    const why = said.replace(` '${file.path}'`, '');
     return new EtlError('failed', 'damaged_slice', `${file.path} cannot be read: ${why}`, {
       concern: { ...error.concern, pipeline: pipeline.name, day: file.day, file: file.path },
       cause: error.cause,
