@@ -272,8 +272,8 @@ function mendOfPack(
   file: string,
 ): Pick<Difference, 'day' | 'mend'> {
   const day = dayAt(bornMs(path.basename(file, path.extname(file))), timeZone);
-  const restore = `restore ${path.relative(paths.root, file)} from a backup`;
-  return { day, mend: `${restore}, then partner-etl replay ${name} --from ${day} --to ${day}` };
+  const restored = fromBackup(path.relative(paths.root, file));
+  return { day, mend: `${restored}, then partner-etl replay ${name} --from ${day} --to ${day}` };
 }
 
 /** The file that holds the answer, relative to the home directory. */
@@ -289,5 +289,10 @@ function refetch(pipeline: Pipeline, from: string | null, to: string | null, fil
 
 /** Somewhere in the pipeline's part of the vault where the file is not known. */
 function restore({ name }: Pipeline, file = `vault/${name}`): string {
-  return `restore ${file} from a backup; the rows themselves are in the lake`;
+  return `${fromBackup(file)}; the rows themselves are in the lake`;
+}
+
+/** `file`: relative to the home directory. */
+function fromBackup(file: string): string {
+  return `restore ${file} from a backup`;
 }

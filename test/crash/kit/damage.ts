@@ -117,7 +117,8 @@ class Heard {
   }
 
   get told(): string {
-    return [...new Set([this.ends[0], this.ends[2], this.ends.at(-1)])]
+    const [night, , mend] = this.ends; // the proof between them says what was carried out
+    return [...new Set([night, mend, this.ends.at(-1)])]
       .map((end) => (end ? `\n${end.stdout.slice(0, 1500)}\n${lastLines(end.stderr)}` : ''))
       .join('\n--');
   }
