@@ -131,8 +131,9 @@ export class CommissionLines {
     return { rates, reductions, rejects, counts, drift: [...this.drift.report(), ...this.partDrift.report()] };
   }
 
-  private told({ fetch_id: fetchId, finished_at: finishedAt }: FetchRecord): ToldBy {
-    return { fetchId, observedOn: dayAt(Date.parse(finishedAt), this.timeZone), observedFrom: finishedAt };
+  private told({ fetch_id: fetchId, finished_at: observedFrom }: FetchRecord): AnswerTold {
+    const by = { fetchId, observedFrom, observedOn: dayAt(Date.parse(observedFrom), this.timeZone) };
+    return { ...by, firstItem: this.item, part: { ...by, firstItem: this.partItem } };
   }
 
   private takeRefusal(
@@ -153,11 +154,11 @@ export class CommissionLines {
   private takeDocument(
     questions: readonly CommissionQuestion[],
     document: ExactDocument,
-    told: ToldBy,
+    told: AnswerTold,
     isSound: boolean,
   ): void {
     const records = commissionsIn(document.value);
-    const { fetchId: fetch_id } = told;
+    const { fetchId: fetch_id, firstItem } = told;
     for (const { kind, name, count } of document.mends) this.drift.add(fetch_id, kind, name, '', count);
     if (!isSound) this.drift.add(fetch_id, 'invalid_utf8', 'commissions', '');
     for (const [name, value] of document.value as ExactObject)
@@ -169,7 +170,7 @@ export class CommissionLines {
       if (ean !== undefined) rejected.add(ean);
       this.counts.rejects++;
       const raw = rejectRaw(document.sentText(value));
-      this.rejects.put({ fetch_id, item: this.item++, day: told.observedOn, reason, detail, raw });
+      this.rejects.put({ fetch_id, item: this.item++ - firstItem, day: told.observedOn, reason, detail, raw });
     };
     for (const record of records) {
       const matched = this.matched(record, byEan, document, fetch_id);
@@ -223,7 +224,7 @@ export class CommissionLines {
     return { question, record };
   }
 
-  private putFound(question: CommissionQuestion, record: ExactObject, document: ExactDocument, told: ToldBy): void {
+  private putFound(question: CommissionQuestion, record: ExactObject, document: ExactDocument, told: AnswerTold): void {
     const line = this.head(question, told).putPlain('outcome', 'found');
     const values = new ValueTaker(line, told.fetchId, this.drift);
     // Version 3 of the interface says `price`, later ones `unitPrice`.
@@ -238,7 +239,7 @@ export class CommissionLines {
     if (boundaries.some((boundary) => !isExactObject(boundary))) values.refuse('list', 'reductions');
     this.rates.put(values.finish(document.sentText(record)));
     for (const [position, boundary] of boundaries.entries())
-      if (isExactObject(boundary)) this.putReduction(question, line.item, position, boundary, told);
+      if (isExactObject(boundary)) this.putReduction(question, line.item, position, boundary, told.part);
   }
 
   private putReduction(
@@ -260,6 +261,11 @@ export class CommissionLines {
   private head(question: CommissionQuestion, told: ToldBy): Line {
     return named(question, told, this.item++);
   }
+}
+
+/** By whom the rows of an answer are told, and those of the part in it. */
+interface AnswerTold extends ToldBy {
+  readonly part: ToldBy;
 }
 
 interface Fault {

@@ -113,6 +113,7 @@ export class LinkLines {
       fetchId: fetch.fetch_id,
       observedOn: dayAt(Date.parse(fetch.finished_at), this.timeZone),
       observedFrom: fetch.finished_at,
+      firstItem: this.item,
     };
     this.counts.told++;
     if (isRefusal(fetch)) {

@@ -106,6 +106,7 @@ export class ProcessStatusLines {
       fetchId: fetch.fetch_id,
       observedOn: dayAt(Date.parse(fetch.finished_at), this.timeZone),
       observedFrom: fetch.finished_at,
+      firstItem: this.item,
     };
     if (isRefusal(fetch)) {
       if (question.id === null || !MISSING.has(fetch.status)) throw damaged(fetch, `its status is ${fetch.status}`);
@@ -125,7 +126,7 @@ export class ProcessStatusLines {
   }
 
   private takeProcess(question: ProcessAsked, document: ExactDocument, told: ToldBy, isSound: boolean): void {
-    const { fetchId, observedOn: day } = told;
+    const { fetchId, observedOn: day, firstItem } = told;
     const process = toldProcess(document, question.id);
     for (const { kind, name, count } of document.mends) this.drift.add(fetchId, kind, name, '', count);
     if (!isSound) this.drift.add(fetchId, 'invalid_utf8', 'status', '');
@@ -133,7 +134,7 @@ export class ProcessStatusLines {
     const fault = faultOf(process, question.id);
     if (fault !== null) {
       this.counts.rejects++;
-      this.rejects.put({ fetch_id: fetchId, item: this.item++, day, ...fault, raw: rejectRaw(raw) });
+      this.rejects.put({ fetch_id: fetchId, item: this.item++ - firstItem, day, ...fault, raw: rejectRaw(raw) });
       return;
     }
     const line = this.head(question.id ?? process.id, question, told, 'found').put('status', process.status);

@@ -106,6 +106,7 @@ export class ProductLines {
       fetchId: fetch.fetch_id,
       observedOn: dayAt(Date.parse(fetch.finished_at), this.timeZone),
       observedFrom: fetch.finished_at,
+      firstItem: this.item,
     };
     if (isRefusal(fetch)) {
       const outcome = OUTCOMES[fetch.status];
@@ -126,7 +127,7 @@ export class ProductLines {
   }
 
   private takeProduct(question: ProductQuestion, document: ExactDocument, told: ToldBy, isSound: boolean): void {
-    const { fetchId, observedOn: day } = told;
+    const { fetchId, observedOn: day, firstItem } = told;
     const record = productIn(document.value);
     for (const { kind, name, count } of document.mends) this.drift.add(fetchId, kind, name, '', count);
     if (!isSound) this.drift.add(fetchId, 'invalid_utf8', 'payload', '');
@@ -134,7 +135,7 @@ export class ProductLines {
     const fault = faultOf(record, raw, question.ean);
     if (fault !== null) {
       this.counts.rejects++;
-      this.rejects.put({ fetch_id: fetchId, item: this.item++, day, ...fault, raw: rejectRaw(raw) });
+      this.rejects.put({ fetch_id: fetchId, item: this.item++ - firstItem, day, ...fault, raw: rejectRaw(raw) });
       return;
     }
     const ean = record.get('ean');

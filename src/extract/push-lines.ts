@@ -48,6 +48,8 @@ export class PushLines {
   private minute: { readonly number: number; readonly day: Day } | null = null;
   /** Number of the next line or reject. */
   private item = 0;
+  /** Number of the first one of the segment. */
+  private firstItem = 0;
 
   private constructor(timeZone: string, lines: LineSink, unreadable: LineSink) {
     this.timeZone = timeZone;
@@ -64,6 +66,7 @@ export class PushLines {
   /** Takes the deliveries of a segment. Errors: those of reading it; what came before them is taken then. */
   async take(segmentId: string, deliveries: AsyncIterable<StoredDelivery>): Promise<TakenSegment> {
     assert(/^[0-9A-Za-z-]+$/.test(segmentId), 'the id of a segment has characters that no id has');
+    this.firstItem = this.item;
     let count = 0;
     let [firstAtMs, lastAtMs]: [number | null, number | null] = [null, null];
     for await (const delivery of deliveries) {
@@ -101,14 +104,15 @@ export class PushLines {
     } catch (error) {
       if (!(error instanceof EtlError) || error.kind !== 'failed') throw error;
       const { code: reason, message: detail } = error;
-      this.unreadable.put({ fetch_id: segmentId, item: this.item, day, reason, detail, raw });
+      this.unreadable.put({ fetch_id: segmentId, item: this.item - this.firstItem, day, reason, detail, raw });
     }
     this.item++;
   }
 
   private lineOf(segmentId: string, delivery: StoredDelivery, message: PushMessage, day: Day, raw: string): Line {
     const at = isoTime(delivery.receivedAtMs);
-    const line = new Line(this.item, { fetchId: segmentId, observedOn: day, observedFrom: at })
+    const told = { fetchId: segmentId, observedOn: day, observedFrom: at, firstItem: this.firstItem };
+    const line = new Line(this.item, told)
       .put('retailerId', message.retailerId)
       .putPlain('timestamp', fullTimestamp(message))
       .put('resource', message.resource)

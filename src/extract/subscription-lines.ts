@@ -39,7 +39,7 @@ export async function subscriptionLines(
   const document = documentOf(body);
   const listed = listedIn(document);
   const { fetch_id: fetchId, finished_at: observedFrom } = fetch;
-  const told = { fetchId, observedFrom, observedOn: dayAt(Date.parse(observedFrom), timeZone) };
+  const told = { fetchId, observedFrom, observedOn: dayAt(Date.parse(observedFrom), timeZone), firstItem: 0 };
   const drift = new DriftCounts(SUBSCRIPTIONS);
   for (const { kind, name, count } of document.mends) drift.add(fetchId, kind, name, '', count);
   if (!isSoundUtf8(body)) drift.add(fetchId, 'invalid_utf8', SUBSCRIPTIONS, '');

@@ -1,7 +1,7 @@
 /**
  * Writes what look-ups told as lines of JSON, as the splitter writes those of reports: every value as text or absent, `_i` the
- * number of the row, `_x` unknown members, `_b` a value of the wrong type. Besides: `_f` the fetch, `_raw` the record as sent,
- * and in a part's lines `_p` the number of the row that it belongs to.
+ * number of the row, `_x` unknown members, `_b` a value of the wrong type. Besides: `_f` the fetch, `_n` the place in its answer
+ * where that is another number, `_raw` the record as sent, and in a part's lines `_p` the number of the row that it belongs to.
  */
 import path from 'node:path';
 import type { Day } from '../core/days.ts';
@@ -18,6 +18,8 @@ export interface ToldBy {
   readonly observedOn: Day;
   /** ISO 8601, UTC. */
   readonly observedFrom: string;
+  /** Number of the answer's first row or reject. Which answers stand before it is chance; the place in it is not. */
+  readonly firstItem: number;
 }
 
 /**
@@ -28,9 +30,10 @@ export class Line {
   readonly item: number;
   private text: string;
 
-  constructor(item: number, { fetchId, observedOn, observedFrom }: ToldBy) {
+  constructor(item: number, { fetchId, observedOn, observedFrom, firstItem }: ToldBy) {
     this.item = item;
-    this.text = `{"_i":"${item}","_f":"${fetchId}","observedOn":"${observedOn}","observedFrom":"${observedFrom}"`;
+    const place = firstItem === 0 ? '' : `"_n":"${item - firstItem}",`;
+    this.text = `{"_i":"${item}",${place}"_f":"${fetchId}","observedOn":"${observedOn}","observedFrom":"${observedFrom}"`;
   }
 
   put(key: string, value: string): this {
@@ -52,7 +55,7 @@ export class Line {
 /** A record that cannot become a row, as a line of JSON. */
 export interface ToldReject {
   readonly fetch_id: string;
-  /** Numbered together with the rows of the same pipeline. */
+  /** Its place in the answer, where it is numbered together with the rows of the same pipeline. */
   readonly item: number;
   /** Day on which it was told, in the service's time zone. */
   readonly day: Day;

@@ -84,7 +84,7 @@ export async function writeRejects(
     const fetchId = input.fetchId === null ? '' : `${quoteText(input.fetchId)} AS `;
     const written = await engine.run(
       `COPY (SELECT ${quoteText(input.pipeline.name)} AS pipeline, slice_day, ${fetchId}fetch_id, _item AS item, reason, detail, raw
-         FROM ${rejected} WHERE slice_day = DATE ${quoteText(content.day)} ORDER BY _item) TO ${quoteText(file)} (FORMAT parquet, COMPRESSION zstd)`,
+         FROM ${rejected} WHERE slice_day = DATE ${quoteText(content.day)} ORDER BY fetch_id, _item) TO ${quoteText(file)} (FORMAT parquet, COMPRESSION zstd)`,
     );
     assert(written === content.rejects, `${file}: ${content.rejects} rejects were counted, ${written} written`);
     files.set(content.day, file);

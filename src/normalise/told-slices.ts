@@ -54,6 +54,9 @@ export interface Taking {
 /** A line of what could not become a row; `item` is its place in the answer or list, `raw` what a person shall see. */
 const REFUSED_COLUMNS = `{fetch_id: 'VARCHAR', item: 'BIGINT', day: 'DATE', reason: 'VARCHAR', detail: 'VARCHAR', raw: 'VARCHAR'}`;
 
+/** Where a row stood in its answer. */
+const PLACE = 'coalesce(_n::BIGINT, _item)';
+
 export interface ChangedSlice {
   readonly pipeline: Pipeline;
   readonly content: SliceContent;
@@ -72,7 +75,7 @@ export async function collectRefused(
   const isPart = pipeline.source.kind === 'part';
   const ofNewRows = isPart ? `AND _item IN (SELECT _item FROM ${fresh})` : '';
   await engine.run(
-    `CREATE OR REPLACE TABLE ${refused} AS SELECT coalesce(fetch_id, ${quoteText(fetchId)}) AS fetch_id, _item, coalesce(${quoteName(pipeline.day)}, ${today}) AS slice_day,
+    `CREATE OR REPLACE TABLE ${refused} AS SELECT coalesce(fetch_id, ${quoteText(fetchId)}) AS fetch_id, ${PLACE} AS _item, coalesce(${quoteName(pipeline.day)}, ${today}) AS slice_day,
        split_part(_reject, ${UNIT}, 1) AS reason, split_part(_reject, ${UNIT}, 2) AS detail, coalesce(_raw, '') AS raw
      FROM ${told} WHERE _reject IS NOT NULL ${ofNewRows}`,
   );
@@ -103,7 +106,7 @@ async function addRefused(engine: Engine, pipeline: Pipeline, { of, refusedWhen 
   const { told, refused } = tableNames(pipeline);
   const named = of.map((column) => `${quoteText(`${column}=`)} || ${quoteName(column)}::VARCHAR`);
   await engine.run(
-    `INSERT INTO ${refused} SELECT fetch_id, _item, ${quoteName(pipeline.day)}, 'refused', coalesce(reason, ''), concat_ws(' ', ${named.join(', ')})
+    `INSERT INTO ${refused} SELECT fetch_id, ${PLACE}, ${quoteName(pipeline.day)}, 'refused', coalesce(reason, ''), concat_ws(' ', ${named.join(', ')})
      FROM ${told} WHERE _reject IS NULL AND ${refusedWhen}`,
   );
 }

@@ -28,8 +28,8 @@ export interface Told {
   readonly lines: number;
 }
 
-/** Besides the fields: the fetch, the record as text for a reject, and for a part the item of its whole. */
-export const CARRIED = ['_f', '_raw', '_p'] as const;
+/** Besides the fields: the fetch, the place in its answer, the record as text for a reject, and for a part the item of its whole. */
+export const CARRIED = ['_f', '_n', '_raw', '_p'] as const;
 
 /** Lines in a file as such a source. */
 export function linesSource(pipeline: Pipeline, file: string, longestLineBytes: number): string {

@@ -200,6 +200,35 @@ describe('a record becomes a reject', () => {
     expect(counts).toEqual({ ...NONE, asked: 2, items: 1, rejects: 1, ...rest });
   });
 
+  test('has its place in its own answer, whatever was taken before', async () => {
+    const reductions = ',"reductions":[{"maximumPrice":1},{"maximumPrice":2}]';
+    const answers: Told[] = ['f1', 'f2'].map((fetch_id) => [
+      asked(A, B),
+      body('7', record(A, reductions), record(C)),
+      { fetch_id },
+    ]);
+    const { rateLines, reductionLines, rejectLines } = await linesOf(...answers);
+    const places = (lines: Record<string, string>[]) => lines.map(({ _f, _i, _n = _i }) => [_f, _i, _n]);
+    expect(rejectLines.map(({ fetch_id, item }) => [fetch_id, item])).toEqual([
+      ['f1', 0],
+      ['f1', 1],
+      ['f2', 0],
+      ['f2', 1],
+    ]);
+    expect(places(rateLines)).toEqual([
+      ['f1', '2', '2'],
+      ['f1', '3', '3'],
+      ['f2', '6', '2'],
+      ['f2', '7', '3'],
+    ]);
+    expect(places(reductionLines)).toEqual([
+      ['f1', '0', '0'],
+      ['f1', '1', '1'],
+      ['f2', '2', '0'],
+      ['f2', '3', '1'],
+    ]);
+  });
+
   test('when another of its EAN comes later and differs; equal ones are duplicates', async () => {
     const again = `{"percentage":15, "condition":"NEW","ean":"${A}"}`;
     const other = record(B).replace('15', '16');

@@ -105,10 +105,10 @@ describe('a process status', () => {
     );
     expect(lines.map(({ processStatusId }) => processStatusId)).toEqual(['ab-1', '9007199254740993']);
     expect(rejectLines.map(({ item, reason, detail }) => [item, reason, detail])).toEqual([
-      [1, 'other_process', 'processStatusId = ab-2, not ab-1'],
-      [3, 'other_process', 'processStatusId = 9007199254740993, not 9007199254740992'],
-      [4, 'bad_id', 'processStatusId = ..'],
-      [5, 'bad_id', `processStatusId = ${'x'.repeat(129)}`],
+      [0, 'other_process', 'processStatusId = ab-2, not ab-1'],
+      [0, 'other_process', 'processStatusId = 9007199254740993, not 9007199254740992'],
+      [0, 'bad_id', 'processStatusId = ..'],
+      [0, 'bad_id', `processStatusId = ${'x'.repeat(129)}`],
     ]);
     expect(counts).toEqual({ told: 6, found: 2, missing: 0, rejects: 4 });
   });

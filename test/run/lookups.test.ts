@@ -327,7 +327,7 @@ describe('replay', () => {
     world.sandbox.change({ kind: 'commission-rate', ean: eans[0]!, fixedAmount: '7.00' });
     await rates();
     const before = await told();
-    expect(before).toHaveLength(1);
+    expect(before).toEqual([expect.objectContaining({ reason: 'refused', item: 0 })]);
     const file = await world.within(async ({ lake }) =>
       lake.rejectsFile('commission-rates', (await lake.slices('commission-rates')).get(first)!),
     );
