@@ -51,13 +51,21 @@ export interface ToldItems {
   readonly outDir: string;
   /** Takes an old answer as it was taken then: of other days counts what was known by `at`, and only the days told are written. */
   readonly isPast?: boolean;
+  /** Ends of runs that took these items in, which are when somebody could read what was told. Asked for where it matters. */
+  readonly runEnds: () => Promise<RunEnds>;
+}
+
+/** ISO 8601 UTC: the last end not later than an instant, and the first one after it; null where none is known of near it. */
+export interface RunEnds {
+  readonly before: string | null;
+  readonly after: string | null;
 }
 
 const NOW = 'item_now';
 const KNOWN = 'item_known';
 const STRANGER = 'item_stranger';
 const CHANGE = 'item_change';
-/** Of an answer of the past: items that were seen on another day later on the same day of sight, and so are not gone. */
+/** Of an answer of the past: items that were seen on another day on the same day of sight before the run had ended, and so are not gone. */
 const SOON = 'item_soon';
 const ROWS = '"item versions"';
 
@@ -215,7 +223,7 @@ async function readKnown(
   engine: Engine,
   history: ItemHistory,
   known: KnownVersions,
-  { days, before, at, on, isPast = false }: ToldItems,
+  { days, before, at, on, isPast = false, runEnds }: ToldItems,
 ): Promise<void> {
   const key = keyOf(history);
   const names = (history.items.key ?? []).map((column) => `${quoteName(column)} VARCHAR`).join(', ');
@@ -250,9 +258,11 @@ async function readKnown(
   const rows = `SELECT * FROM read_parquet(${quoteList(having)}) ${among}`;
   if (!isPast) return void (await engine.run(newest(history, rows)));
   await engine.run(newest(history, `SELECT * FROM (${rows}) WHERE ${OBSERVED_FROM} <= ${instant(at)}`));
+  const { after } = await runEnds();
+  const untilThen = after === null ? '' : `AND ${OBSERVED_FROM} < ${instant(after)}`;
   await engine.run(
     `INSERT INTO ${SOON} SELECT ${key} FROM (${rows})
-     WHERE is_present AND ${OBSERVED_ON} = DATE ${quoteText(on)} AND ${OBSERVED_FROM} > ${instant(at)}`,
+     WHERE is_present AND ${OBSERVED_ON} = DATE ${quoteText(on)} AND ${OBSERVED_FROM} > ${instant(at)} ${untilThen}`,
   );
 }
 
@@ -267,14 +277,19 @@ function newest(history: ItemHistory, rows: string): string {
 /**
  * Table `item_change`: items that get a version. `_leaves` and `_drops` are set where the newest version goes for it: one of the same
  * instant, which told the same answer in another way; and one that said "gone" on the same day of sight, when the item is on
- * another day now, since the answers of one night come one after the other.
+ * another day now and no run has ended in between, since the answers of one night come one after the other. Once a run has ended,
+ * somebody may have read that the item is gone.
  *
  * What was told before the newest version of an item says nothing new of it.
  */
-async function findChanges(engine: Engine, history: ItemHistory, { days, at, on }: ToldItems): Promise<void> {
+async function findChanges(engine: Engine, history: ItemHistory, { days, at, on, runEnds }: ToldItems): Promise<void> {
   const list = days.map((day) => `DATE ${quoteText(day)}`).join(', ');
   const last = (what: string) => `arg_max(${what}, _from) AS ${what}`;
-  const goes = `k._from = ${instant(at)} OR (NOT k._present AND k._on = DATE ${quoteText(on)} AND k._day <> n._day)`;
+  const isGoneToday = `NOT _present AND _on = DATE ${quoteText(on)}`;
+  const { n } = await engine.row(`SELECT count(*) AS n FROM ${KNOWN} WHERE ${isGoneToday}`);
+  const before = Number(n) === 0 ? null : (await runEnds()).before;
+  const isUnread = before === null ? '' : `AND k._from > ${instant(before)}`;
+  const goes = `k._from = ${instant(at)} OR (NOT k._present AND k._on = DATE ${quoteText(on)} AND k._day <> n._day ${isUnread})`;
   await engine.run(
     `CREATE OR REPLACE TEMP TABLE ${CHANGE} AS
      WITH latest AS (

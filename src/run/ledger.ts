@@ -107,6 +107,12 @@ export async function endedWell(folder: string): Promise<boolean> {
   return last !== null && last.ended_at !== null && last.result !== 'failed';
 }
 
+/** Runs that were born between two instants, given in epoch milliseconds; oldest first. */
+export async function runsBorn(folder: string, fromMs: number, toMs: number): Promise<RunRecord[]> {
+  const isOurs = (name: string) => bornMs(name.slice(0, -5)) >= fromMs && bornMs(name.slice(0, -5)) <= toMs;
+  return readRecords(folder, (await recordNames(folder)).filter(isOurs));
+}
+
 /** Names of the records, oldest first. */
 async function recordNames(folder: string): Promise<string[]> {
   return (await namesIn(folder)).filter((name) => /^r[0-9a-z]+\.json$/.test(name)).sort();

@@ -11,12 +11,14 @@ import {
   findOutdated,
   type KnownVersions,
   OUTDATED,
+  type RunEnds,
   type Seed,
   seedVersions,
   takeVersions,
 } from '../normalise/order-versions.ts';
 import type { ChangedSlice } from '../normalise/told-slices.ts';
 import type { RunContext } from './context.ts';
+import { runsBorn } from './ledger.ts';
 import { meets, type WholeSlice, withoutKeys } from './moved.ts';
 
 /** A slice as it comes into the lake. */
@@ -69,6 +71,7 @@ export async function versionChanges(
     on: dayAt(Date.parse(telling.at), context.timeZone),
     fetchId: telling.fetchId,
     outDir: telling.outDir,
+    runEnds: () => runEndsAround(context, items, telling.at),
   });
   return changed.map(replacing);
 }
@@ -89,7 +92,8 @@ export async function heldWithoutOutdated(
   const { day, digest, fetched_at: at, fetch_id: fetchId } = held.content;
   const on = dayAt(Date.parse(at), context.timeZone);
   const before = await filesBefore(context.lake, items, [{ day, digest, file: held.file }]);
-  const told = { days: [day], files: [held.file], before, at, on, fetchId, outDir };
+  const runEnds = () => runEndsAround(context, items, at);
+  const told = { days: [day], files: [held.file], before, at, on, fetchId, outDir, runEnds };
   try {
     const known = await knownVersions(context.lake, versions);
     if ((await findOutdated(engine, { items, versions }, known, told)) === 0) return null;
@@ -97,6 +101,21 @@ export async function heldWithoutOutdated(
   } finally {
     await engine.run(`DROP TABLE IF EXISTS ${OUTDATED}`);
   }
+}
+
+/** The settings allow a run a week. */
+const LONGEST_RUN_MS = 7 * 86_400_000;
+/** The longest day of any zone. */
+const DAY_MS = 25 * 3_600_000;
+
+/** Ends of runs of these items on the day before an instant and the day after it; of older ones some. */
+export async function runEndsAround({ paths }: RunContext, { name }: Pipeline, at: string): Promise<RunEnds> {
+  const atMs = Date.parse(at);
+  const runs = await runsBorn(paths.runs, atMs - LONGEST_RUN_MS, atMs + DAY_MS);
+  const ends = runs.flatMap(({ pipelines, ended_at: end }) => (end !== null && pipelines.includes(name) ? end : []));
+  ends.sort((a, b) => Date.parse(a) - Date.parse(b));
+  const isBefore = (end: string) => Date.parse(end) <= atMs;
+  return { before: ends.findLast(isBefore) ?? null, after: ends.find((end) => !isBefore(end)) ?? null };
 }
 
 /** A slice that is told as it was may be told because its file is damaged: the new one is as good. */

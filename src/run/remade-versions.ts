@@ -14,7 +14,7 @@ import { normalise } from '../normalise/normalise.ts';
 import { takeVersions, unfitting } from '../normalise/order-versions.ts';
 import type { ChangedSlice } from '../normalise/told-slices.ts';
 import type { IsLost } from './lost-months.ts';
-import { historyOf, knownVersions } from './order-versions.ts';
+import { historyOf, knownVersions, runEndsAround } from './order-versions.ts';
 import type { Session } from './session.ts';
 import { sliceProblem } from './slice-problem.ts';
 import { takeFromVault } from './window.ts';
@@ -101,6 +101,7 @@ async function remade(
         fetchId: fetch.fetch_id,
         outDir: path.join(outDir, 'versions'),
         isPast: true,
+        runEnds: () => runEndsAround(context, items, at),
       },
     );
     made = changed ?? made;

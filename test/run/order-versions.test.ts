@@ -1,5 +1,5 @@
 /** The history of order items: a version for every change and for none else, and the orders as they were known at any instant. */
-import { rm, truncate } from 'node:fs/promises';
+import { readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { addDays, type Day } from '../../src/core/days.ts';
@@ -41,6 +41,15 @@ const versionsOf = (orderItemId: string) =>
      WHERE order_item_id = '${orderItemId}' ORDER BY observed_from`,
   );
 const countVersions = async () => Number((await rowsOf(world, 'SELECT count(*) FROM warehouse.order_item_version'))[0]);
+
+const history = () =>
+  rowsOf(world, 'SELECT * EXCLUDE (loaded_at, fetch_id) FROM warehouse.order_item_version ORDER BY ALL');
+/** The file of the lake that holds the versions of a day. */
+const versionsFile = (day: Day) =>
+  world.within(async ({ lake }) => {
+    const entry = (await lake.slices('order-item-versions')).get(day);
+    return entry && lake.rowsFile('order-item-versions', entry);
+  });
 
 const COLUMNS = 'order_date, order_id, order_item_id, product_title, status, quantity, price_excl_vat, commission';
 const known = async (at: string) =>
@@ -122,6 +131,55 @@ describe('a version is written', () => {
   });
 });
 
+describe('an item that one run found gone, and the next one of the same day on another day', () => {
+  async function goneThenFound(between: () => Promise<void>) {
+    const from = addDays(world.lookback().from, 1);
+    const to = addDays(world.lookback().from, -2);
+    const item = world.itemOn(from);
+    world.sandbox.change({ kind: 'move-item', ...item, toDay: to });
+    later();
+    await night();
+    const then = { at: iso(world.clock.now()), facts: await facts() };
+    await between();
+    later();
+    await world.within((context) => runBackfill(context, ['orders'], { from: to, to }, false));
+    const days = await versionsOf(item.orderItemId);
+    return { then, days: days.map((line) => line.replace(/ \S+/, '')), from, to };
+  }
+
+  it('was gone in between, also when the history is made again', async () => {
+    const { then, days, from, to } = await goneThenFound(async () => undefined);
+    expect(days).toEqual([`${from} true false`, `${from} false false`, `${to} true true`]);
+    expect(await known(then.at)).toEqual(then.facts);
+    await expectSound();
+    const before = await history();
+    await truncate((await versionsFile(from)) ?? '', 100);
+    later();
+    await replay({ from, to: from });
+    expect(await history()).toEqual(before);
+    await rm(path.join(world.home, 'lake'), { recursive: true });
+    await rm(path.join(world.home, 'warehouse.duckdb'));
+    later();
+    await replay({ from: to, to: world.lookback().to });
+    expect(await history()).toEqual(before);
+    expect(await world.within(verify)).toMatchObject({ differences: [] });
+  });
+
+  it('moved where the first run was killed, so that nobody could read that it was gone', async () => {
+    const { days, from, to } = await goneThenFound(async () => {
+      const names = (await readdir(path.join(world.home, 'runs'))).filter((name) => /^r[0-9a-z]+\.json$/.test(name));
+      const file = path.join(world.home, 'runs', names.sort().at(-1) ?? '');
+      const record = JSON.parse(await readFile(file, 'utf8'));
+      await writeFile(
+        file,
+        JSON.stringify({ ...record, ended_at: null, result: null, exit_code: null, summary: null }),
+      );
+    });
+    expect(days).toEqual([`${from} true false`, `${to} true true`]);
+    await expectSound();
+  });
+});
+
 describe('a day that is held', () => {
   it('brings no version until it is released, and then as of the answer that showed it', async () => {
     const day = addDays(world.lookback().from, 1);
@@ -173,8 +231,6 @@ describe('a release of an answer that is older than what is known of some items'
 });
 
 describe('a replay', () => {
-  const history = () =>
-    rowsOf(world, 'SELECT * EXCLUDE (loaded_at, fetch_id) FROM warehouse.order_item_version ORDER BY ALL');
   beforeEach(async () => {
     restate(world.lookback().from, 'Xylofoon');
     later();
@@ -227,14 +283,6 @@ describe('a replay', () => {
 });
 
 describe('a damaged file of versions', () => {
-  const history = () =>
-    rowsOf(world, 'SELECT * EXCLUDE (loaded_at, fetch_id) FROM warehouse.order_item_version ORDER BY ALL');
-  const versionsFile = (day: Day) =>
-    world.within(async ({ lake }) => {
-      const entry = (await lake.slices('order-item-versions')).get(day);
-      return entry && lake.rowsFile('order-item-versions', entry);
-    });
-
   it('is named by verify with a command that makes the same history again, whatever happened to the items', async () => {
     const { from } = world.lookback();
     const [first, last] = [addDays(from, 1), addDays(from, 3)];
