@@ -203,4 +203,12 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'true',
     seed: 4,
   },
+  {
+    name: 'gone-taken-back',
+    about: 'that an item was gone is forgotten when it turns up, also after a run had published it',
+    file: 'src/normalise/order-versions.ts',
+    find: "'' : `AND k._from > ${instant(before)}`",
+    replace: "'' : ''",
+    seed: 500014,
+  },
 ];
