@@ -1,7 +1,9 @@
 /** Reads a warehouse as an analyst does, beside the program and without its code: DuckDB's file read-only, or Postgres. */
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
+import path from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import pg from 'pg';
+import { packageRoot } from './crew.ts';
 
 export type TextRow = Readonly<Record<string, string | null>>;
 
@@ -44,9 +46,8 @@ async function openPostgres(url: string): Promise<Reader | null> {
   });
   await client.connect();
   await client.query(`SET TimeZone = 'UTC'`);
-  // Migrations are applied one by one, and this table comes with the last of them that brings tables.
-  const { rows } = await client.query(`SELECT to_regclass('etl.setting') AS there`);
-  if (rows[0]?.there === null) {
+  // Migrations are applied one by one, and one that drops an index waits for whoever has read the table and not ended.
+  if (!(await isMigrated(client))) {
     await client.end();
     return null;
   }
@@ -58,6 +59,17 @@ async function openPostgres(url: string): Promise<Reader | null> {
     ask,
     close: () => client.end(),
   };
+}
+
+const MIGRATIONS = readdirSync(path.join(packageRoot, 'sql', 'postgres')).filter((name) =>
+  name.endsWith('.sql'),
+).length;
+
+async function isMigrated(client: pg.Client): Promise<boolean> {
+  const found = await client.query(`SELECT to_regclass('etl.migration') AS there`);
+  if (found.rows[0]?.there === null) return false;
+  const { rows } = await client.query('SELECT count(*) AS n FROM etl.migration');
+  return Number(rows[0]?.n) === MIGRATIONS;
 }
 
 /**

@@ -5,8 +5,9 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addDays } from '../../src/core/days.ts';
 import type { ItemFaultKind } from '../../src/sandbox/item-faults.ts';
-import { openLookupWorld } from '../support/lookups.ts';
+import { listEans, openLookupWorld } from '../support/lookups.ts';
 import { packageRoot, type World } from '../support/nights.ts';
+import { type Database, freshDatabase } from '../support/postgres-database.ts';
 
 interface Checked {
   readonly pipeline: string;
@@ -41,17 +42,46 @@ const FAULTS: readonly ItemFaultKind[] = [
 /** As a person does it. */
 function recompute(home: string): Promise<{ code: number; checked: Checked[] }> {
   return new Promise((resolve, reject) => {
-    execFile(process.execPath, [SCRIPT, home, '--json'], { maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) => {
+    const env = { ...process.env, PARTNER_ETL_POSTGRES_URL: database.url };
+    const options = { env, maxBuffer: 64 * 1024 * 1024 };
+    execFile(process.execPath, [SCRIPT, home, '--json'], options, (error, stdout, stderr) => {
       if (stdout === '') reject(new Error(stderr, { cause: error }));
       else resolve({ code: error ? Number(error.code) : 0, checked: JSON.parse(stdout) as Checked[] });
     });
   });
 }
 
+const PLACES = ['lake', 'duckdb', 'postgres'];
+const PIPELINES = [
+  ...['promotions', 'orders', 'commissions'],
+  ...['reductions', 'commission-rates', 'commission-reductions', 'products'],
+];
+
+/** The service knows no product of it. */
+const UNKNOWN = '9999999999994';
+const REDUCTION = { maximumPrice: '30.25', costReduction: '1.10', startDate: '2026-03-01', endDate: '2026-12-31' };
+
+let database: Database;
 let world: World;
+
+/** Rates and products change, vanish and come back. */
+function lookupsChange([one, other, gone]: readonly string[], isBack: boolean): void {
+  const { sandbox } = world;
+  sandbox.change({ kind: 'commission-rate', ean: one!, percentage: isBack ? '7' : '21.5' });
+  const reductions = isBack ? [] : [REDUCTION, { ...REDUCTION, maximumPrice: '20' }];
+  sandbox.change({ kind: 'commission-reductions', ean: other!, reductions });
+  sandbox.change({ kind: 'ean-known', ean: gone!, known: isBack });
+  sandbox.change({ kind: 'product', ean: one!, title: `Titel ${isBack} 'één" \\ ☕`, price: '12.5' });
+  sandbox.change({ kind: 'product-offered', ean: other!, country: 'NL', offered: isBack });
+}
+
 beforeAll(async () => {
+  database = await freshDatabase();
   world = await openLookupWorld({
+    rates: {},
+    products: { refreshDays: 1 },
     reductions: {},
+    postgresUrl: database.url,
     ordersPerDay: 30,
     lookbackDays: 4,
     windowDays: 2,
@@ -73,9 +103,13 @@ beforeAll(async () => {
     field: 'siteName',
     json: '"a\\u001fb"',
   });
+  const eans = world.sandbox.eans(6);
+  await listEans(world, [...eans, `${eans[0]},19.95`, `${eans[1]},8`, UNKNOWN]);
+  world.sandbox.change({ kind: 'commission-reductions', ean: eans[0]!, reductions: [REDUCTION] });
   expect((await world.night()).errors).toEqual([]);
   const { from } = world.lookback();
   world.passDays(1);
+  lookupsChange(eans, false);
   world.sandbox.change({
     kind: 'restate-item',
     ...world.itemOn(addDays(from, 1)),
@@ -84,16 +118,22 @@ beforeAll(async () => {
   world.sandbox.change({ kind: 'move-item', ...world.itemOn(addDays(from, 2)), toDay: addDays(from, 3) });
   world.sandbox.change({ kind: 'vanish-item', ...world.itemOn(addDays(from, 3)) });
   expect((await world.night()).errors).toEqual([]);
+  world.passDays(1);
+  lookupsChange(eans, true);
+  expect((await world.night()).errors).toEqual([]);
 });
-afterAll(() => world.close());
+afterAll(async () => {
+  await world.close();
+  await database.drop();
+});
 
 describe('the control sums of lake and warehouse', () => {
   it('are those of the vault, after nights of damaged items and restatements', async () => {
     const { code, checked } = await recompute(world.home);
     expect(checked.filter(({ isSame }) => !isSame)).toEqual([]);
     expect(code).toBe(0);
-    for (const pipeline of ['promotions', 'orders', 'commissions', 'reductions'])
-      for (const place of ['lake', 'duckdb'])
+    for (const pipeline of PIPELINES)
+      for (const place of PLACES)
         expect(checked.some((one) => one.pipeline === pipeline && one.place === place && one.rows > 0)).toBe(true);
   });
 

@@ -1,0 +1,170 @@
+/**
+ * Rates with their reductions, and products, recomputed from the packs of the vault: what each answer says of what was asked, in the
+ * order in which the answers came, is a version where it differs from what was said before.
+ */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { gunzipSync, inflateRawSync } from 'node:zlib';
+import { decimals, membersIn, typed } from './by-text.mjs';
+
+/** Added up: column, kind, and where the answer has it. */
+const RATE_SUMS = [
+  ['fixed_amount', 'm', 'fixedAmount'],
+  ['percentage', 'm', 'percentage'],
+  ['total_cost', 'm', 'totalCost'],
+  ['total_cost_without_reduction', 'm', 'totalCostWithoutReduction'],
+];
+const REDUCTION_SUMS = [
+  ['maximum_price', 'm', 'maximumPrice'],
+  ['cost_reduction', 'm', 'costReduction'],
+];
+const PRODUCT_SUMS = [
+  ['image_width', 'c', 'image', 'width'],
+  ['image_height', 'c', 'image', 'height'],
+  ['offer_price', 'm', 'offer', 'price'],
+  ['offer_strikethrough_price', 'm', 'offer', 'strikethroughPrice'],
+];
+const NO_PRODUCT = { 400: 'bad_request', 404: 'not_found', 406: 'not_acceptable' };
+
+/** Pipelines by the one whose answers they are made of, and what an answer says. */
+export const LOOKUPS = {
+  'commission-rates': { parts: ['commission-reductions'], said: ratesIn },
+  products: { parts: [], said: productIn },
+};
+
+/**
+ * Rows and sums of every day, by pipeline; null where it cannot be known: answers were pruned, or an answer is held. `said` gives for
+ * each answer [thing, what is said of it, rows by pipeline].
+ */
+export function versionsByDay(home, pipeline) {
+  const { parts, said } = LOOKUPS[pipeline];
+  const found = Object.fromEntries([pipeline, ...parts].map((name) => [name, new Map()]));
+  const answers = answersOf(home, pipeline);
+  if (answers === null) return null;
+  const known = new Map();
+  for (const answer of answers) {
+    const day = new Date(answer.at).toLocaleDateString('sv-SE', { timeZone: 'Europe/Amsterdam' });
+    for (const { thing, told, rows } of said(answer)) {
+      if (known.get(thing) === told) continue;
+      known.set(thing, told);
+      for (const [name, sums] of rows) add(found[name], day, sums);
+    }
+  }
+  return found;
+}
+
+function add(days, day, amounts) {
+  const figures = days.get(day) ?? { rows: 0, sums: {} };
+  figures.rows++;
+  for (const [column, kind, amount] of amounts) {
+    const [, before] = figures.sums[column] ?? [kind, null];
+    figures.sums[column] = [kind, amount === null ? before : (before ?? 0n) + amount];
+  }
+  days.set(day, figures);
+}
+
+/** The sums as a warehouse spells them. */
+export function spelledSums(sums) {
+  return Object.fromEntries(Object.entries(sums).map(([column, [kind, sum]]) => [column, decimals(sum, kind)]));
+}
+
+function ratesIn({ status, asked, body }) {
+  const rate = (question, outcome, rest, record = null) => ({
+    thing: JSON.stringify([question.ean, question.condition, question.price]),
+    told: JSON.stringify([outcome, rest]),
+    rows: [
+      ['commission-rates', ratesRow(question, record)],
+      ...boundariesOf(record).map((boundary, i) => ['commission-reductions', reductionRow(question, boundary, i)]),
+    ],
+  });
+  if (status >= 300) {
+    const named = refusedIn(body, asked);
+    return asked
+      .filter(({ ean }) => asked.length === 1 || named.has(ean))
+      .map((question) => rate(question, 'refused', named.get(question.ean) ?? ''));
+  }
+  const records = new Map((membersIn(body).get('commissions') ?? []).map((record) => [record?.get('ean'), record]));
+  return asked.map((question) => {
+    const record = records.get(question.ean);
+    return record ? rate(question, 'found', sorted(record), record) : rate(question, 'not_found', null);
+  });
+}
+
+function ratesRow({ price }, record) {
+  const amounts = RATE_SUMS.map(([column, kind, name]) => [column, kind, typed(kind, record?.get(name))]);
+  const unitPrice = record?.get(record.has('unitPrice') ? 'unitPrice' : 'price');
+  return [...amounts, ['asked_price', 'm', asked(price)], ['unit_price', 'm', typed('m', unitPrice)]];
+}
+
+function reductionRow({ price }, boundary, position) {
+  const amounts = REDUCTION_SUMS.map(([column, kind, name]) => [column, kind, typed(kind, boundary.get(name))]);
+  return [...amounts, ['asked_price', 'm', asked(price)], ['position', 'c', BigInt(position)]];
+}
+
+function asked(price) {
+  return price === null ? null : typed('m', { number: price });
+}
+
+function boundariesOf(record) {
+  return record?.get('reductions') ?? [];
+}
+
+/** EANs that a refusal names, with its reason. */
+function refusedIn(body, asked) {
+  const problem = membersIn(body);
+  const violations = problem.get('violations') ?? [];
+  const reasons = [...violations.map((one) => one?.get('reason')), problem.get('detail')].filter(Boolean);
+  const reasonOf = (ean) => reasons.find((reason) => reason.includes(ean));
+  return new Map(asked.flatMap(({ ean }) => (reasonOf(ean) ? [[ean, reasonOf(ean)]] : [])));
+}
+
+function productIn({ status, asked: { ean, country, language }, body }) {
+  const product = status < 300 ? membersIn(body) : null;
+  const within = (name, member) => product?.get(name)?.get(member);
+  const sums = PRODUCT_SUMS.map(([column, kind, name, member]) => [column, kind, typed(kind, within(name, member))]);
+  const told = product ? ['found', sorted(product)] : [NO_PRODUCT[status], membersIn(body).get('detail') ?? null];
+  return [{ thing: `${ean} ${country} ${language}`, told: JSON.stringify(told), rows: [['products', sums]] }];
+}
+
+/** Members by name, so that their order makes no difference. */
+function sorted(value) {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!(value instanceof Map)) return value;
+  return [...value].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, one]) => [name, sorted(one)]);
+}
+
+/** The answers in the order in which they came, each with its questions; null where some are not there or not applied. */
+function answersOf(home, pipeline) {
+  if (hasHold(home, pipeline)) return null;
+  const fetches = recordsOf(home, pipeline).filter(({ outcome, vault_path: file }) => outcome === 'ok' && file);
+  const answers = [];
+  for (const { vault_path: place, status, finished_at: at } of fetches) {
+    const [, file, offset, length, isGzip] = /^(.*)@(\d+)\+(\d+)(\.gz)?$/.exec(place);
+    if (!existsSync(path.join(home, file))) return null;
+    const entry = readFileSync(path.join(home, file)).subarray(+offset, +offset + +length);
+    const end = 4 + entry.readUInt32BE(0);
+    const body = entry.subarray(end);
+    const questions = JSON.parse(inflateRawSync(entry.subarray(4, end)).toString('utf8'));
+    answers.push({ at, status, asked: questions, body: isGzip ? gunzipSync(body) : body });
+  }
+  return answers.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
+}
+
+function hasHold(home, pipeline) {
+  const folder = path.join(home, 'lake', pipeline);
+  const manifests = existsSync(folder) ? readdirSync(folder).map((month) => path.join(folder, month)) : [];
+  return manifests.some((month) =>
+    Object.values(JSON.parse(readFileSync(path.join(month, 'manifest.json'), 'utf8')).slices).some(({ held }) => held),
+  );
+}
+
+function recordsOf(home, pipeline) {
+  const folder = path.join(home, 'vault', pipeline, 'fetches');
+  const files = existsSync(folder)
+    ? readdirSync(folder, { recursive: true }).filter((name) => name.endsWith('.ndjson'))
+    : [];
+  return files
+    .flatMap((name) => readFileSync(path.join(folder, name), 'utf8').split('\n'))
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line));
+}
