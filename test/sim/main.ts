@@ -28,7 +28,12 @@ const postgres = flag('--postgres');
 const isBrief = flag('--brief');
 const mutants = flag('--mutants');
 const isSearching = flag('--search');
-const names = args.filter((arg) => MUTANTS.some(({ name }) => name === arg));
+const names = mutants ? args : [];
+const unknown = names.find((arg) => MUTANTS.every(({ name }) => name !== arg));
+if (unknown !== undefined) {
+  process.stderr.write(`there is no mutant "${unknown}": see test/sim/mutant-list.ts\n`);
+  process.exit(2);
+}
 const [first, times] = mutants ? [] : args.map(Number);
 const isOne = first !== undefined && count === undefined;
 

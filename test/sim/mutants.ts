@@ -63,7 +63,7 @@ interface Surroundings {
 }
 
 async function tryMutant(mutant: Mutant, { server, template, isSearching }: Surroundings) {
-  const processes = new Processes(mutant.name);
+  const processes = new Processes(mutant);
   try {
     const seeds = isSearching
       ? likelySeeds(mutant.name, mutant.seed, MOST_SEEDS)

@@ -2,7 +2,10 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
+import type { Plugin } from 'rolldown';
 import { bundleOf } from '../support/bundle.ts';
+import type { Mutant } from './mutant-list.ts';
+import { mutated } from './mutate.ts';
 import type { Order, Reply } from './orders.ts';
 
 /** What became of an order: an answer, or the signal or code that the process ended with. */
@@ -12,20 +15,32 @@ export type Outcome = Extract<Reply, { kind: 'done' }> | { readonly kind: 'died'
 const HANG_MS = 600_000;
 
 const CHILD = path.join(import.meta.dirname, 'child.js');
-let bundled: Promise<string> | null = null;
-/** Starting is half of what a death costs. */
-const bundledChild = () => {
-  bundled ??= bundleOf(CHILD, path.join(import.meta.dirname, 'bundled'));
-  return bundled;
-};
+const bundles = new Map<string, Promise<string>>();
+
+/** Starting is half of what a death costs. Nothing of a mutant is on the disk but its bundle. */
+function bundled(mutant: Mutant | null): Promise<string> {
+  const name = mutant === null ? 'bundled' : `bundled-${mutant.name}`;
+  const bundle =
+    bundles.get(name) ?? bundleOf(CHILD, path.join(import.meta.dirname, name), mutant ? turnsInto(mutant) : undefined);
+  bundles.set(name, bundle);
+  return bundle;
+}
+
+function turnsInto(mutant: Mutant): Plugin {
+  const file = `/${mutant.file.replace(/\.ts$/, '.js')}`;
+  return {
+    name: mutant.name,
+    transform: (code, id) => (id.endsWith(file) ? mutated(mutant, code, id) : null),
+  };
+}
 
 export class Processes {
   private readonly spare: Promise<ChildProcess>[] = [];
   private readonly all = new Set<ChildProcess>();
-  private readonly mutant: string | null;
+  private readonly mutant: Mutant | null;
 
-  /** `mutant`: name of the one that the program is loaded as, module by module. */
-  constructor(mutant: string | null) {
+  /** `mutant`: what the program is run as. */
+  constructor(mutant: Mutant | null) {
     this.mutant = mutant;
   }
 
@@ -86,11 +101,9 @@ export class Processes {
   }
 
   private async start(): Promise<ChildProcess> {
-    const loader = path.join(import.meta.dirname, 'mutant-loader.js');
-    const file = this.mutant === null ? await bundledChild() : CHILD;
-    const child = fork(file, [], {
-      env: { PATH: process.env.PATH, ...(this.mutant === null ? {} : { SIM_MUTANT: this.mutant }) },
-      execArgv: this.mutant === null ? [] : ['--import', loader],
+    const child = fork(await bundled(this.mutant), [], {
+      env: { PATH: process.env.PATH },
+      execArgv: [],
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
       // In a group of its own: Ctrl-C is for the simulation, which lets what is under way end. It ends with the channel to here.
       detached: true,
