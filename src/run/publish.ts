@@ -132,10 +132,11 @@ class Attempt {
 async function publishAttempt(
   attempt: Attempt,
   ending: Ending,
-  { isOutdated, lastRunId }: TargetState,
+  state: TargetState,
   { checks, drift, pruned, afresh }: PublishWhat,
 ): Promise<PublishResult | null> {
   const { context, target, standing } = attempt;
+  const { isOutdated, lastRunId } = state;
   // A changed setting, or a newer program's tables, are published like a changed slice: views must say it at once.
   if (attempt.slices.length === 0 && standing.length === 0 && !isOutdated) return null;
   const released = await releasedDigests(context);
@@ -156,6 +157,8 @@ async function publishAttempt(
         released,
         tellHolds,
         tracer: context.tracer,
+        // A try that failed may have come to pass all the same.
+        ...(tries === 1 ? { known: state } : {}),
       });
     } catch (thrown) {
       const error = asEtlError(thrown).about({ target: target.name });

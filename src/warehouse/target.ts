@@ -57,6 +57,8 @@ export interface Publication {
   readonly tellHolds?: boolean;
   /** Told of loading and of checks. */
   readonly tracer?: Tracer;
+  /** What the publisher has read of the target just now; absent: it is asked. Under its lock it is asked again. */
+  readonly known?: TargetState;
 }
 
 /** What a slice was published in spite of: a check that only warns, or one that blocks and whose slice was released. */
