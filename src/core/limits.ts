@@ -38,4 +38,6 @@ export const LIMITS = {
   linkAnswerBytes: 1 * MiB,
   /** Days one request may cover at the most, whatever the settings say. */
   windowDays: 366,
+  /** Milliseconds of the longest run: the settings allow a week. */
+  runMs: 7 * 86_400_000,
 } as const;

@@ -7,7 +7,6 @@
  * For each answer:  items = found + rejects + duplicates,  and  asked = found + notFound + refused + rejectedQuestions + open.
  * `open` are those of a refused batch that nothing was said about: they were asked again in another call.
  */
-import { dayAt } from '../core/days.ts';
 import { assert, EtlError } from '../core/errors.ts';
 import {
   type ExactDocument,
@@ -23,7 +22,7 @@ import type { CommissionQuestion } from '../partner/lookups.ts';
 import { verdictOf } from './batches.ts';
 import { type Answered, bodyText, documentOf, isRefusal, isSoundUtf8, type LookupAnswer } from './lookup-answer.ts';
 import { refusalOf } from './refusal.ts';
-import { DriftCounts, Line, type LineFile, LineSink, rejectRaw, type ToldBy } from './told-lines.ts';
+import { DriftCounts, Line, type LineFile, LineSink, rejectRaw, type ToldBy, toldBy } from './told-lines.ts';
 import { type Expected, kindOf, plainText, ValueTaker } from './told-values.ts';
 
 const RATES = 'commission-rates';
@@ -112,7 +111,8 @@ export class CommissionLines {
    */
   async take({ fetch, asked, body }: LookupAnswer): Promise<void> {
     const questions = questionsIn(asked, fetch);
-    const told = this.told(fetch);
+    const part = toldBy(fetch, this.timeZone, this.partItem);
+    const told = { ...toldBy(fetch, this.timeZone, this.item), part };
     if (isRefusal(fetch)) this.takeRefusal(fetch, questions, body, told);
     else this.takeDocument(questions, documentOf(body), told, isSoundUtf8(body));
     await Promise.all([this.rates.flush(), this.reductions.flush(), this.rejects.flush()]);
@@ -129,11 +129,6 @@ export class CommissionLines {
     const questions = counts.found + counts.notFound + counts.refused + counts.rejectedQuestions + counts.open;
     assert(counts.asked === questions, 'a commission question went astray');
     return { rates, reductions, rejects, counts, drift: [...this.drift.report(), ...this.partDrift.report()] };
-  }
-
-  private told({ fetch_id: fetchId, finished_at: observedFrom }: FetchRecord): AnswerTold {
-    const by = { fetchId, observedFrom, observedOn: dayAt(Date.parse(observedFrom), this.timeZone) };
-    return { ...by, firstItem: this.item, part: { ...by, firstItem: this.partItem } };
   }
 
   private takeRefusal(

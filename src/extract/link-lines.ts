@@ -6,7 +6,6 @@
  * For each answer:  1 = found + missing + rejects.
  */
 import { createHash } from 'node:crypto';
-import { dayAt } from '../core/days.ts';
 import { assert, EtlError } from '../core/errors.ts';
 import { LIMITS } from '../core/limits.ts';
 import type { DriftRecord, FetchRecord } from '../core/records.ts';
@@ -23,7 +22,7 @@ import {
   wholeAnswer,
 } from './lookup-answer.ts';
 import { refusalReason } from './refusal.ts';
-import { DriftCounts, Line, type LineFile, LineSink, rejectRaw, type ToldBy } from './told-lines.ts';
+import { DriftCounts, Line, type LineFile, LineSink, rejectRaw, type ToldBy, toldBy } from './told-lines.ts';
 
 const PUSH_LINKS = 'push-links';
 
@@ -109,12 +108,7 @@ export class LinkLines {
   /** Takes an answer with its question. Errors: `failed/damaged_answer` where that is none; nothing is taken then. */
   async take({ fetch, asked, body }: LookupAnswer): Promise<void> {
     const question = askedIn(asked, fetch);
-    const told = {
-      fetchId: fetch.fetch_id,
-      observedOn: dayAt(Date.parse(fetch.finished_at), this.timeZone),
-      observedFrom: fetch.finished_at,
-      firstItem: this.item,
-    };
+    const told = toldBy(fetch, this.timeZone, this.item);
     this.counts.told++;
     if (isRefusal(fetch)) {
       const outcome = fetch.status === 404 || fetch.status === 410 ? 'not_found' : 'refused';

@@ -9,13 +9,12 @@ import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { isoTime } from '../core/clock.ts';
 import { bornMs } from '../core/ids.ts';
+import { LIMITS } from '../core/limits.ts';
 import type { FetchRecord } from '../core/records.ts';
 import { namesIn, readIfThere } from '../disk/atomic.ts';
 import { RUN_RECORDS } from './fetch-order.ts';
 import { readRecords } from './run-records.ts';
 
-/** No run is longer: the settings allow a week. */
-const LONGEST_RUN_MS = 7 * 86_400_000;
 const SIDECAR = '.json';
 
 export interface NewFetchesOptions {
@@ -41,7 +40,7 @@ export class NewFetches {
   constructor({ vaultRoot, pipeline, sinceMs }: NewFetchesOptions) {
     this.folder = path.join(vaultRoot, pipeline, 'fetches');
     this.sinceMs = sinceMs;
-    this.from = monthOf(sinceMs - LONGEST_RUN_MS);
+    this.from = monthOf(sinceMs - LIMITS.runMs);
   }
 
   /** Hands on what came since the last time, in no order. What is torn or damaged is left out. One call at a time. */
@@ -56,7 +55,7 @@ export class NewFetches {
         else if (name.endsWith(SIDECAR)) await this.readSidecar(file, name, seen, take);
       }
     }
-    this.from = monthOf(nowMs - LONGEST_RUN_MS);
+    this.from = monthOf(nowMs - LIMITS.runMs);
     for (const month of this.seen.keys()) if (month < this.from) this.seen.delete(month);
   }
 
@@ -83,8 +82,8 @@ export class NewFetches {
     const runId = name.slice(0, -RUN_RECORDS.length);
     const from = seen.runs.get(name) ?? 0;
     const beganMs = bornMs(runId);
-    const isOver = seen.runs.has(name) && nowMs - beganMs > LONGEST_RUN_MS;
-    if (isOver || !(beganMs >= this.sinceMs - LONGEST_RUN_MS)) return;
+    const isOver = seen.runs.has(name) && nowMs - beganMs > LIMITS.runMs;
+    if (isOver || !(beganMs >= this.sinceMs - LIMITS.runMs)) return;
     const size = await stat(file).then(({ size: bytes }) => bytes, ignoreMissing);
     if (size === null) return;
     if (size <= from) return void seen.runs.set(name, from);

@@ -5,7 +5,7 @@
  * Answers come from the nightly run and from the commands that start processes; both pack them with the same questions.
  * For each answer:  1 = found + missing + rejects.
  */
-import { dayAt, isDay } from '../core/days.ts';
+import { isDay } from '../core/days.ts';
 import { assert, EtlError } from '../core/errors.ts';
 import { type ExactDocument, isExactObject } from '../core/exact-json.ts';
 import { LIMITS } from '../core/limits.ts';
@@ -14,7 +14,7 @@ import { isPathId } from '../partner/subscriptions.ts';
 import { bodyText, documentOf, isRefusal, isSoundUtf8, type LookupAnswer } from './lookup-answer.ts';
 import { refusalReason } from './refusal.ts';
 import { type ProcessStatus, parseProcessStatus } from './subscription-shapes.ts';
-import { DriftCounts, Line, type LineFile, LineSink, rejectRaw, type ToldBy } from './told-lines.ts';
+import { DriftCounts, Line, type LineFile, LineSink, rejectRaw, type ToldBy, toldBy } from './told-lines.ts';
 import { plainText, ValueTaker } from './told-values.ts';
 
 const PROCESS_STATUSES = 'process-statuses';
@@ -102,12 +102,7 @@ export class ProcessStatusLines {
    */
   async take({ fetch, asked, body }: LookupAnswer): Promise<void> {
     const question = askedIn(asked, fetch);
-    const told = {
-      fetchId: fetch.fetch_id,
-      observedOn: dayAt(Date.parse(fetch.finished_at), this.timeZone),
-      observedFrom: fetch.finished_at,
-      firstItem: this.item,
-    };
+    const told = toldBy(fetch, this.timeZone, this.item);
     if (isRefusal(fetch)) {
       if (question.id === null || !MISSING.has(fetch.status)) throw damaged(fetch, `its status is ${fetch.status}`);
       const line = this.head(question.id, question, told, 'not_found');

@@ -4,7 +4,6 @@
  *
  * For each answer:  1 = found + missing + rejects.
  */
-import { dayAt } from '../core/days.ts';
 import { assert, EtlError } from '../core/errors.ts';
 import {
   type ExactDocument,
@@ -19,7 +18,7 @@ import type { DriftRecord, FetchRecord } from '../core/records.ts';
 import type { ProductQuestion } from '../partner/lookups.ts';
 import { bodyText, documentOf, isRefusal, isSoundUtf8, type LookupAnswer } from './lookup-answer.ts';
 import { refusalReason } from './refusal.ts';
-import { DriftCounts, Line, type LineFile, LineSink, rejectRaw, type ToldBy } from './told-lines.ts';
+import { DriftCounts, Line, type LineFile, LineSink, rejectRaw, type ToldBy, toldBy } from './told-lines.ts';
 import { type Expected, kindOf, plainText, ValueTaker } from './told-values.ts';
 
 const PRODUCTS = 'products';
@@ -102,12 +101,7 @@ export class ProductLines {
    */
   async take({ fetch, asked, body }: LookupAnswer): Promise<void> {
     const question = questionIn(asked, fetch);
-    const told = {
-      fetchId: fetch.fetch_id,
-      observedOn: dayAt(Date.parse(fetch.finished_at), this.timeZone),
-      observedFrom: fetch.finished_at,
-      firstItem: this.item,
-    };
+    const told = toldBy(fetch, this.timeZone, this.item);
     if (isRefusal(fetch)) {
       const outcome = OUTCOMES[fetch.status];
       assert(outcome, `no outcome of a product look-up has the status ${fetch.status}`);

@@ -4,7 +4,6 @@
  * Either all of it can be read or nothing counts: what is not on the list is gone, so one that was left out as unreadable
  * would be taken for removed.
  */
-import { dayAt } from '../core/days.ts';
 import { EtlError } from '../core/errors.ts';
 import { type ExactDocument, exactText } from '../core/exact-json.ts';
 import { LIMITS } from '../core/limits.ts';
@@ -12,7 +11,7 @@ import type { DriftRecord } from '../core/records.ts';
 import { isPathId } from '../partner/subscriptions.ts';
 import { documentOf, isSoundUtf8, type LookupAnswer } from './lookup-answer.ts';
 import { parseSubscriptions, type Subscription } from './subscription-shapes.ts';
-import { DriftCounts, Line, type LineFile, LineSink } from './told-lines.ts';
+import { DriftCounts, Line, type LineFile, LineSink, toldBy } from './told-lines.ts';
 import { ValueTaker } from './told-values.ts';
 
 const SUBSCRIPTIONS = 'subscriptions';
@@ -38,8 +37,8 @@ export async function subscriptionLines(
 ): Promise<SubscriptionFile> {
   const document = documentOf(body);
   const listed = listedIn(document);
-  const { fetch_id: fetchId, finished_at: observedFrom } = fetch;
-  const told = { fetchId, observedFrom, observedOn: dayAt(Date.parse(observedFrom), timeZone), firstItem: 0 };
+  const told = toldBy(fetch, timeZone, 0);
+  const { fetchId } = told;
   const drift = new DriftCounts(SUBSCRIPTIONS);
   for (const { kind, name, count } of document.mends) drift.add(fetchId, kind, name, '', count);
   if (!isSoundUtf8(body)) drift.add(fetchId, 'invalid_utf8', SUBSCRIPTIONS, '');

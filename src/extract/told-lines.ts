@@ -4,10 +4,10 @@
  * where that is another number, `_raw` the record as sent, and in a part's lines `_p` the number of the row that it belongs to.
  */
 import path from 'node:path';
-import type { Day } from '../core/days.ts';
+import { type Day, dayAt } from '../core/days.ts';
 import { type ExactJson, storableText } from '../core/exact-json.ts';
 import { LIMITS } from '../core/limits.ts';
-import type { DriftRecord } from '../core/records.ts';
+import type { DriftRecord, FetchRecord } from '../core/records.ts';
 import { foreignText } from '../core/redact.ts';
 import { FileSink } from '../disk/sink.ts';
 
@@ -20,6 +20,15 @@ export interface ToldBy {
   readonly observedFrom: string;
   /** Number of the answer's first row or reject. Which answers stand before it is chance; the place in it is not. */
   readonly firstItem: number;
+}
+
+/** By that fetch; `firstItem` as in ToldBy, `timeZone` is the service's. */
+export function toldBy(
+  { fetch_id: fetchId, finished_at: observedFrom }: FetchRecord,
+  timeZone: string,
+  firstItem: number,
+): ToldBy {
+  return { fetchId, observedFrom, observedOn: dayAt(Date.parse(observedFrom), timeZone), firstItem };
 }
 
 /**

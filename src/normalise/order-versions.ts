@@ -7,52 +7,47 @@
  */
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { DUCKDB_TYPE } from '../core/columns.ts';
 import type { Day } from '../core/days.ts';
 import { FETCH_COLUMN, OBSERVED_FROM, OBSERVED_ON, type Pipeline, storedColumns } from '../core/pipeline.ts';
-import type { SliceContent } from '../core/records.ts';
-import { contentColumnsSql, contentOf, digestOf, hashSumsOf, NO_HASHES, rowHashSql } from '../engine/content.ts';
+import { rowHashSql } from '../engine/content.ts';
 import { type Engine, quoteList, quoteName, quoteText } from '../engine/duckdb.ts';
-import { writeSlices } from './parquet.ts';
 import type { ChangedSlice } from './told-slices.ts';
+import {
+  asVersion,
+  dropRows,
+  type ItemHistory,
+  instant,
+  type KnownVersions,
+  makeRows,
+  writeVersions,
+} from './version-slices.ts';
 
-/** The pipeline of items, and that of their versions. */
-export interface ItemHistory {
-  readonly items: Pipeline;
-  readonly versions: Pipeline;
-}
-
-export interface KeyRange {
-  readonly min: string;
-  readonly max: string;
-}
-
-/** What the lake holds of the versions. */
-export interface KnownVersions {
-  /** Files of the slices of these days. */
-  readonly files: (days: readonly Day[]) => readonly string[];
-  /** Files of the slices of all other days that may have keys in the range. */
-  readonly elsewhere: (days: readonly Day[], range: KeyRange) => readonly string[];
-  readonly digest: (day: Day) => string | null;
-}
-
-export interface ToldItems {
+export interface ToldDays {
   /** Days of which all items are told. */
   readonly days: readonly Day[];
   /** Files of items, in the order of days. */
   readonly files: readonly string[];
   /** Files of what the lake holds of those days until now. */
   readonly before: readonly string[];
-  /** When it was told, ISO 8601 UTC, and the day of that instant in the service's time zone. */
+  /** When it was told, ISO 8601 UTC. */
+  readonly at: string;
+}
+
+/** When an answer was told. */
+export interface Sight {
+  /** ISO 8601 UTC, and the day of that instant in the service's time zone. */
   readonly at: string;
   readonly on: Day;
+  /** Ends of runs that took these items in, which are when somebody could read what was told. Asked for where it matters. */
+  readonly runEnds: () => Promise<RunEnds>;
+}
+
+export interface ToldItems extends ToldDays, Sight {
   /** Names the fetch of versions that say that an item is gone. */
   readonly fetchId: string;
   readonly outDir: string;
   /** Takes an old answer as it was taken then: of other days counts what was known by `at`, and only the days told are written. */
   readonly isPast?: boolean;
-  /** Ends of runs that took these items in, which are when somebody could read what was told. Asked for where it matters. */
-  readonly runEnds: () => Promise<RunEnds>;
 }
 
 /** ISO 8601 UTC: the last end not later than an instant, and the first one after it; null where none is known of near it. */
@@ -67,7 +62,6 @@ const STRANGER = 'item_stranger';
 const CHANGE = 'item_change';
 /** Of an answer of the past: items that were seen on another day on the same day of sight before the run had ended, and so are not gone. */
 const SOON = 'item_soon';
-const ROWS = '"item versions"';
 
 /** Versions that are new, as whole slices. */
 export async function takeVersions(
@@ -84,7 +78,7 @@ export async function takeVersions(
       return await writeVersions(engine, versions, told.days, known, told.outDir, true);
     }
     await readNow(engine, history, told);
-    await readKnown(engine, history, known, told);
+    await readKnown(engine, history, known, told, told.isPast ? told : null);
     await findChanges(engine, history, told);
     const found = await engine.rows(
       `SELECT DISTINCT unnest([_day, _leaves])::VARCHAR AS day FROM ${CHANGE} WHERE _day IS NOT NULL`,
@@ -110,11 +104,11 @@ export async function findOutdated(
   engine: Engine,
   history: ItemHistory,
   known: KnownVersions,
-  told: ToldItems,
+  told: ToldDays,
 ): Promise<number> {
   try {
     await readNow(engine, history, told);
-    await readKnown(engine, history, known, told);
+    await readKnown(engine, history, known, told, null);
     const key = keyOf(history);
     await engine.run(
       `CREATE OR REPLACE TEMP TABLE ${OUTDATED} AS
@@ -161,42 +155,6 @@ export async function unfitting(
   return Number(n) > 0;
 }
 
-export interface Seed {
-  readonly file: string;
-  readonly at: string;
-  readonly on: Day;
-}
-
-/** The first versions of slices that are older than their history: what they hold was known from their own fetch on. */
-export async function seedVersions(
-  engine: Engine,
-  { items, versions }: ItemHistory,
-  known: KnownVersions,
-  seeds: ReadonlyMap<Day, Seed>,
-  outDir: string,
-): Promise<ChangedSlice[]> {
-  await mkdir(outDir, { recursive: true });
-  const parts = [...seeds.values()].map(
-    (seed) => `SELECT ${asVersion(items, seed)} FROM read_parquet(${quoteList([seed.file])})`,
-  );
-  try {
-    await makeRows(engine, versions, parts.join(' UNION ALL BY NAME '));
-    return await writeVersions(engine, versions, [...seeds.keys()], known, outDir, true);
-  } finally {
-    await drop(engine);
-  }
-}
-
-/** Select items that make an item's row a version that was first seen at an instant. */
-function asVersion(items: Pipeline, { at, on }: Pick<Seed, 'at' | 'on'>): string {
-  const columns = storedColumns(items).map(({ column }) => quoteName(column));
-  return `${columns.join(', ')}, DATE ${quoteText(on)} AS ${OBSERVED_ON}, ${instant(at)} AS ${OBSERVED_FROM}, true AS is_present`;
-}
-
-function instant(at: string): string {
-  return `TIMESTAMPTZ ${quoteText(at)}`;
-}
-
 function keyOf({ items }: ItemHistory, alias = ''): string {
   return (items.key ?? []).map((column) => `${alias}${quoteName(column)}`).join(', ');
 }
@@ -206,7 +164,7 @@ function sameKey({ items }: ItemHistory, one: string, other: string): string {
 }
 
 /** Table `item_now`: the items told, each with its day and the hash of what it says. */
-async function readNow(engine: Engine, history: ItemHistory, { files }: ToldItems): Promise<void> {
+async function readNow(engine: Engine, history: ItemHistory, { files }: ToldDays): Promise<void> {
   const { items } = history;
   const names = (items.key ?? []).map((column) => `NULL::VARCHAR AS ${quoteName(column)}`).join(', ');
   const select = files.length
@@ -217,13 +175,14 @@ async function readNow(engine: Engine, history: ItemHistory, { files }: ToldItem
 
 /**
  * Table `item_known`: the newest version of each item on the days told, and for items that are new there or gone the newest one
- * on other days beside it.
+ * on other days beside it; of those what was known then, where the answer is one of the past.
  */
 async function readKnown(
   engine: Engine,
   history: ItemHistory,
   known: KnownVersions,
-  { days, before, at, on, isPast = false, runEnds }: ToldItems,
+  { days, before }: ToldDays,
+  past: Sight | null,
 ): Promise<void> {
   const key = keyOf(history);
   const names = (history.items.key ?? []).map((column) => `${quoteName(column)} VARCHAR`).join(', ');
@@ -256,9 +215,10 @@ async function readKnown(
   const having = found.map(({ filename }) => String(filename));
   if (having.length === 0) return;
   const rows = `SELECT * FROM read_parquet(${quoteList(having)}) ${among}`;
-  if (!isPast) return void (await engine.run(newest(history, rows)));
+  if (past === null) return void (await engine.run(newest(history, rows)));
+  const { at, on } = past;
   await engine.run(newest(history, `SELECT * FROM (${rows}) WHERE ${OBSERVED_FROM} <= ${instant(at)}`));
-  const { after } = await runEnds();
+  const { after } = await past.runEnds();
   const untilThen = after === null ? '' : `AND ${OBSERVED_FROM} < ${instant(after)}`;
   await engine.run(
     `INSERT INTO ${SOON} SELECT ${key} FROM (${rows})
@@ -346,54 +306,7 @@ async function gatherRows(
   return false;
 }
 
-/** The view that slices are measured and written from; files of another version of the declaration may have other types. */
-async function makeRows(engine: Engine, versions: Pipeline, rows: string): Promise<void> {
-  const typed = storedColumns(versions).map(
-    ({ column, kind }) => `TRY_CAST(${quoteName(column)} AS ${DUCKDB_TYPE[kind]}) AS ${quoteName(column)}`,
-  );
-  await engine.run(
-    `CREATE OR REPLACE VIEW ${ROWS} AS SELECT *, ${rowHashSql(versions)} AS _hash, NULL AS _reject, false AS _duplicate, 0 AS _item
-     FROM (SELECT ${typed.join(', ')} FROM (${rows}))`,
-  );
-}
-
-async function writeVersions(
-  engine: Engine,
-  versions: Pipeline,
-  days: readonly Day[],
-  known: KnownVersions,
-  outDir: string,
-  isSorted: boolean,
-): Promise<ChangedSlice[]> {
-  const day = quoteName(versions.day);
-  const rows = await engine.rows(
-    `SELECT ${day}::VARCHAR AS _slice, max(${FETCH_COLUMN}) AS _fetch, strftime(max(${OBSERVED_FROM}), '%Y-%m-%dT%H:%M:%S.%gZ') AS _at,
-       ${contentColumnsSql(versions)} FROM ${ROWS} GROUP BY ${day} ORDER BY ${day}`,
-  );
-  const contents = rows
-    .map(
-      (row): SliceContent => ({
-        ...contentOf(row),
-        day: String(row._slice) as Day,
-        digest: digestOf(versions, hashSumsOf(row, '_rows'), NO_HASHES),
-        rejects: 0,
-        duplicates: 0,
-        version: versions.version,
-        fetch_id: String(row._fetch),
-        fetched_at: String(row._at),
-      }),
-    )
-    .filter((content) => days.includes(content.day) && known.digest(content.day) !== content.digest);
-  const files = await writeSlices(engine, { pipeline: versions, outDir, fetchId: null }, ROWS, contents, isSorted);
-  return contents.map((content) => ({
-    pipeline: versions,
-    content,
-    file: files.get(content.day) ?? null,
-    rejectsFile: null,
-  }));
-}
-
 async function drop(engine: Engine): Promise<void> {
-  await engine.run(`DROP VIEW IF EXISTS ${ROWS}`);
+  await dropRows(engine);
   for (const table of [NOW, KNOWN, SOON, STRANGER, CHANGE]) await engine.run(`DROP TABLE IF EXISTS ${table}`);
 }

@@ -109,7 +109,10 @@ export async function endedWell(folder: string): Promise<boolean> {
 
 /** Runs that were born between two instants, given in epoch milliseconds; oldest first. */
 export async function runsBorn(folder: string, fromMs: number, toMs: number): Promise<RunRecord[]> {
-  const isOurs = (name: string) => bornMs(name.slice(0, -5)) >= fromMs && bornMs(name.slice(0, -5)) <= toMs;
+  const isOurs = (name: string) => {
+    const ms = bornMs(name.slice(0, -5));
+    return ms >= fromMs && ms <= toMs;
+  };
   return readRecords(folder, (await recordNames(folder)).filter(isOurs));
 }
 

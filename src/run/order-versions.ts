@@ -4,19 +4,13 @@
  */
 import path from 'node:path';
 import { type Day, dayAt } from '../core/days.ts';
+import { LIMITS } from '../core/limits.ts';
 import { type Pipeline, partsOf } from '../core/pipeline.ts';
 import { type Engine, quoteList } from '../engine/duckdb.ts';
 import type { Lake, SliceChange } from '../lake/lake.ts';
-import {
-  findOutdated,
-  type KnownVersions,
-  OUTDATED,
-  type RunEnds,
-  type Seed,
-  seedVersions,
-  takeVersions,
-} from '../normalise/order-versions.ts';
+import { findOutdated, OUTDATED, type RunEnds, type Sight, takeVersions } from '../normalise/order-versions.ts';
 import type { ChangedSlice } from '../normalise/told-slices.ts';
+import { type KnownVersions, type Seed, seedVersions } from '../normalise/version-slices.ts';
 import type { RunContext } from './context.ts';
 import { runsBorn } from './ledger.ts';
 import { meets, type WholeSlice, withoutKeys } from './moved.ts';
@@ -67,11 +61,9 @@ export async function versionChanges(
     days: slices.map(({ day }) => day),
     files: slices.flatMap(({ file }) => file ?? []),
     before: await filesBefore(context.lake, items, slices),
-    at: telling.at,
-    on: dayAt(Date.parse(telling.at), context.timeZone),
+    ...sightAt(context, items, telling.at),
     fetchId: telling.fetchId,
     outDir: telling.outDir,
-    runEnds: () => runEndsAround(context, items, telling.at),
   });
   return changed.map(replacing);
 }
@@ -89,11 +81,9 @@ export async function heldWithoutOutdated(
 ): Promise<Extract<SliceChange, { kind: 'amend' }> | null> {
   const versions = historyOf(context, items);
   if (!versions || held.file === null) return null;
-  const { day, digest, fetched_at: at, fetch_id: fetchId } = held.content;
-  const on = dayAt(Date.parse(at), context.timeZone);
+  const { day, digest, fetched_at: at } = held.content;
   const before = await filesBefore(context.lake, items, [{ day, digest, file: held.file }]);
-  const runEnds = () => runEndsAround(context, items, at);
-  const told = { days: [day], files: [held.file], before, at, on, fetchId, outDir, runEnds };
+  const told = { days: [day], files: [held.file], before, at };
   try {
     const known = await knownVersions(context.lake, versions);
     if ((await findOutdated(engine, { items, versions }, known, told)) === 0) return null;
@@ -103,15 +93,22 @@ export async function heldWithoutOutdated(
   }
 }
 
-/** The settings allow a run a week. */
-const LONGEST_RUN_MS = 7 * 86_400_000;
+/** When an answer was told: the instant, its day, and the ends of runs around it. */
+export function sightAt(context: RunContext, items: Pipeline, at: string): Sight {
+  return {
+    at,
+    on: dayAt(Date.parse(at), context.timeZone),
+    runEnds: () => runEndsAround(context, items, at),
+  };
+}
+
 /** The longest day of any zone. */
 const DAY_MS = 25 * 3_600_000;
 
 /** Ends of runs of these items on the day before an instant and the day after it; of older ones some. */
-export async function runEndsAround({ paths }: RunContext, { name }: Pipeline, at: string): Promise<RunEnds> {
+async function runEndsAround({ paths }: RunContext, { name }: Pipeline, at: string): Promise<RunEnds> {
   const atMs = Date.parse(at);
-  const runs = await runsBorn(paths.runs, atMs - LONGEST_RUN_MS, atMs + DAY_MS);
+  const runs = await runsBorn(paths.runs, atMs - LIMITS.runMs, atMs + DAY_MS);
   const ends = runs.flatMap(({ pipelines, ended_at: end }) => (end !== null && pipelines.includes(name) ? end : []));
   ends.sort((a, b) => Date.parse(a) - Date.parse(b));
   const isBefore = (end: string) => Date.parse(end) <= atMs;

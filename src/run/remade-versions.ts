@@ -4,7 +4,7 @@
  */
 import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { type Day, type DayRange, dayAt, inRange } from '../core/days.ts';
+import { type Day, type DayRange, inRange } from '../core/days.ts';
 import { EtlError } from '../core/errors.ts';
 import { guardSlice } from '../core/guard.ts';
 import type { Pipeline } from '../core/pipeline.ts';
@@ -14,7 +14,7 @@ import { normalise } from '../normalise/normalise.ts';
 import { takeVersions, unfitting } from '../normalise/order-versions.ts';
 import type { ChangedSlice } from '../normalise/told-slices.ts';
 import type { IsLost } from './lost-months.ts';
-import { historyOf, knownVersions, runEndsAround } from './order-versions.ts';
+import { historyOf, knownVersions, sightAt } from './order-versions.ts';
 import type { Session } from './session.ts';
 import { sliceProblem } from './slice-problem.ts';
 import { takeFromVault } from './window.ts';
@@ -87,7 +87,6 @@ async function remade(
     // What was held then, and not released since, was never known.
     if (guardSlice(before, told.content, context.guard) && fetch.fetch_id !== current?.fetch_id) continue;
     before = told.content;
-    const at = fetch.finished_at;
     const [changed]: ChangedSlice[] = await takeVersions(
       engine,
       history,
@@ -96,12 +95,10 @@ async function remade(
         days: [day],
         files: told.file === null ? [] : [told.file],
         before: [],
-        at,
-        on: dayAt(Date.parse(at), context.timeZone),
+        ...sightAt(context, items, fetch.finished_at),
         fetchId: fetch.fetch_id,
         outDir: path.join(outDir, 'versions'),
         isPast: true,
-        runEnds: () => runEndsAround(context, items, at),
       },
     );
     made = changed ?? made;

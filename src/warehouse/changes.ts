@@ -19,13 +19,16 @@ export async function changedSlices(
   );
 }
 
-/** The slices of a publication that change, and whether it has anything to do. A target that is made afresh is not asked. */
+/**
+ * The slices of a publication that change, and whether it has anything to do. A target is asked unless the publisher knows its state;
+ * one that is made afresh is not asked.
+ */
 export async function changesFor(
   publication: Publication,
   state: () => Promise<TargetState>,
 ): Promise<{ readonly changed: LoadSlice[]; readonly isDue: boolean }> {
-  let known: Promise<TargetState> | undefined;
-  const ask = () => (known ??= state());
+  let known: TargetState | undefined = publication.known;
+  const ask = async () => (known ??= await state());
   const changed = await changedSlices(publication, async () => (await ask()).receipts);
   const isDue = changed.length > 0 || isAlways(publication) || (await ask()).isOutdated;
   return { changed, isDue };

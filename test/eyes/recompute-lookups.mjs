@@ -2,10 +2,8 @@
  * Rates with their reductions, and products, recomputed from the packs of the vault: what each answer says of what was asked, in the
  * order in which the answers came, is a version where it differs from what was said before.
  */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import path from 'node:path';
-import { gunzipSync, inflateRawSync } from 'node:zlib';
 import { decimals, membersIn, typed } from './by-text.mjs';
+import { dayOf, entriesOf, fetchesOf, packedIn } from './home-files.mjs';
 
 /** Added up: column, kind, and where the answer has it. */
 const RATE_SUMS = [
@@ -43,7 +41,7 @@ export function versionsByDay(home, pipeline) {
   if (answers === null) return null;
   const known = new Map();
   for (const answer of answers) {
-    const day = new Date(answer.at).toLocaleDateString('sv-SE', { timeZone: 'Europe/Amsterdam' });
+    const day = dayOf(answer.fetch);
     for (const { thing, told, rows } of said(answer)) {
       if (known.get(thing) === told) continue;
       known.set(thing, told);
@@ -68,7 +66,7 @@ export function spelledSums(sums) {
   return Object.fromEntries(Object.entries(sums).map(([column, [kind, sum]]) => [column, decimals(sum, kind)]));
 }
 
-function ratesIn({ status, asked, body }) {
+function ratesIn({ fetch: { status }, asked, body }) {
   const rate = (question, outcome, rest, record = null) => ({
     thing: JSON.stringify([question.ean, question.condition, question.price]),
     told: JSON.stringify([outcome, rest]),
@@ -118,7 +116,7 @@ function refusedIn(body, asked) {
   return new Map(asked.flatMap(({ ean }) => (reasonOf(ean) ? [[ean, reasonOf(ean)]] : [])));
 }
 
-function productIn({ status, asked: { ean, country, language }, body }) {
+function productIn({ fetch: { status }, asked: { ean, country, language }, body }) {
   const product = status < 300 ? membersIn(body) : null;
   const within = (name, member) => product?.get(name)?.get(member);
   const sums = PRODUCT_SUMS.map(([column, kind, name, member]) => [column, kind, typed(kind, within(name, member))]);
@@ -135,36 +133,9 @@ function sorted(value) {
 
 /** The answers in the order in which they came, each with its questions; null where some are not there or not applied. */
 function answersOf(home, pipeline) {
-  if (hasHold(home, pipeline)) return null;
-  const fetches = recordsOf(home, pipeline).filter(({ outcome, vault_path: file }) => outcome === 'ok' && file);
-  const answers = [];
-  for (const { vault_path: place, status, finished_at: at } of fetches) {
-    const [, file, offset, length, isGzip] = /^(.*)@(\d+)\+(\d+)(\.gz)?$/.exec(place);
-    if (!existsSync(path.join(home, file))) return null;
-    const entry = readFileSync(path.join(home, file)).subarray(+offset, +offset + +length);
-    const end = 4 + entry.readUInt32BE(0);
-    const body = entry.subarray(end);
-    const questions = JSON.parse(inflateRawSync(entry.subarray(4, end)).toString('utf8'));
-    answers.push({ at, status, asked: questions, body: isGzip ? gunzipSync(body) : body });
-  }
-  return answers.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
-}
-
-function hasHold(home, pipeline) {
-  const folder = path.join(home, 'lake', pipeline);
-  const manifests = existsSync(folder) ? readdirSync(folder).map((month) => path.join(folder, month)) : [];
-  return manifests.some((month) =>
-    Object.values(JSON.parse(readFileSync(path.join(month, 'manifest.json'), 'utf8')).slices).some(({ held }) => held),
-  );
-}
-
-function recordsOf(home, pipeline) {
-  const folder = path.join(home, 'vault', pipeline, 'fetches');
-  const files = existsSync(folder)
-    ? readdirSync(folder, { recursive: true }).filter((name) => name.endsWith('.ndjson'))
-    : [];
-  return files
-    .flatMap((name) => readFileSync(path.join(folder, name), 'utf8').split('\n'))
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line));
+  if (entriesOf(home, pipeline).some(({ held }) => held)) return null;
+  const fetches = fetchesOf(home, pipeline).filter(({ outcome, vault_path: place }) => outcome === 'ok' && place);
+  fetches.sort((a, b) => (a.finished_at < b.finished_at ? -1 : a.finished_at > b.finished_at ? 1 : 0));
+  const answers = [...packedIn(home, fetches)];
+  return answers.includes(null) ? null : answers;
 }

@@ -7,11 +7,10 @@
  * manifests, and with etl.receipt in warehouse.duckdb and, where PARTNER_ETL_POSTGRES_URL is set, in Postgres. Exit 1 where
  * anything differs.
  */
-import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { gunzipSync } from 'node:zlib';
 import { decimals, membersIn, spelled, typed, units } from './by-text.mjs';
+import { answerOf, dayOf, entriesOf, fetchesOf } from './home-files.mjs';
 import { LOOKUPS, spelledSums, versionsByDay } from './recompute-lookups.mjs';
 
 /** What is added up, by the names that the service uses: m money or percentage, c count, r ratio, b boolean, t text, d day. */
@@ -100,13 +99,13 @@ function figuresOf(pipeline, answer, from, to) {
 /** Amounts of the lines that came or went with the files of a day, in the order of the files. */
 function reductionsByDay(home) {
   const isFile = ({ vault_path: file }) => file?.includes('.csv');
-  const files = [...fetchesOf(home, 'reductions').values()]
+  const files = fetchesOf(home, 'reductions')
     .filter(isFile)
     .sort((a, b) => (a.fetch_id < b.fetch_id ? -1 : 1));
   const days = new Map();
   let before = new Map();
   for (const fetch of files) {
-    const day = new Date(fetch.finished_at).toLocaleDateString('sv-SE', { timeZone: 'Europe/Amsterdam' });
+    const day = dayOf(fetch);
     const now = linesOfFile(answerOf(home, fetch).toString('utf8'));
     const changed = [
       ...[...now].filter(([line]) => !before.has(line)),
@@ -135,35 +134,8 @@ function linesOfFile(file) {
   );
 }
 
-/** The decoded answer of a fetch, proved by its sha256. */
-function answerOf(home, fetch) {
-  const stored = readFileSync(path.join(home, fetch.vault_path));
-  const decoded = fetch.vault_path.endsWith('.gz') ? gunzipSync(stored) : stored;
-  if (createHash('sha256').update(decoded).digest('hex') !== fetch.sha256)
-    throw new Error(`${fetch.vault_path} is not what fetch ${fetch.fetch_id} received`);
-  return decoded;
-}
-
-function fetchesOf(home, pipeline) {
-  const folder = path.join(home, 'vault', pipeline, 'fetches');
-  const files = existsSync(folder)
-    ? readdirSync(folder, { recursive: true }).filter((name) => name.endsWith('.json'))
-    : [];
-  return new Map(
-    files
-      .map((name) => JSON.parse(readFileSync(path.join(folder, name), 'utf8')))
-      .map((fetch) => [fetch.fetch_id, fetch]),
-  );
-}
-
 function slicesOf(home, pipeline) {
-  const folder = path.join(home, 'lake', pipeline);
-  const months = existsSync(folder) ? readdirSync(folder).sort() : [];
-  return months.flatMap((month) =>
-    Object.values(JSON.parse(readFileSync(path.join(folder, month, 'manifest.json'), 'utf8')).slices).map(
-      ({ content }) => content,
-    ),
-  );
+  return entriesOf(home, pipeline).map(({ content }) => content);
 }
 
 /** Receipts that hold now, by target: `pipeline day` → figures. */
@@ -224,7 +196,7 @@ async function recompute(home) {
     }
   };
   for (const [pipeline, fields] of Object.entries(REPORTS)) {
-    const fetches = fetchesOf(home, pipeline);
+    const fetches = new Map(fetchesOf(home, pipeline).map((fetch) => [fetch.fetch_id, fetch]));
     const answers = new Map();
     for (const content of slicesOf(home, pipeline)) {
       const fetch = fetches.get(content.fetch_id);

@@ -107,7 +107,7 @@ class DuckdbTarget implements Target {
 
   async publish(publication: Publication): Promise<PublishResult> {
     const startedMs = this.clock.now();
-    const { changed, isDue } = await changesFor(publication, async () => publication.known ?? this.state());
+    const { changed, isDue } = await changesFor(publication, () => this.state());
     if (!isDue) return { ...NOTHING, tookMs: this.clock.now() - startedMs, copyMs: 0 };
     const lock = await this.lock(`publishing ${publication.run.run_id}`);
     try {

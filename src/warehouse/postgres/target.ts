@@ -113,7 +113,7 @@ class PostgresTarget implements Target {
 
   async publish(publication: Publication): Promise<PublishResult> {
     const startedMs = this.clock.now();
-    const { changed, isDue } = await changesFor(publication, async () => publication.known ?? this.state());
+    const { changed, isDue } = await changesFor(publication, () => this.state());
     const done = isDue ? await this.replace(publication, changed) : NOTHING;
     return { ...done, tookMs: this.clock.now() - startedMs, copyMs: 0 };
   }
