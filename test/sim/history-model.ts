@@ -8,6 +8,8 @@ interface Snapshot {
   readonly states: ReadonlyMap<string, readonly State[]>;
   /** What the service told then. */
   readonly told: Truth;
+  /** A run had died, and published nothing: what it had seen counts from then on, but no run has ended since. */
+  readonly isAfterDeath: boolean;
 }
 
 /** Columns that only versions have, or that the service does not send. */
@@ -21,8 +23,8 @@ export class HistoryModel {
   /** Days whose hold was released: their history begins when what was held was fetched. */
   private readonly released = new Set<string>();
 
-  take(atMs: number, states: ReadonlyMap<string, readonly State[]>, told: Truth): void {
-    this.snapshots.push({ at: new Date(atMs).toISOString(), states: new Map(states), told });
+  take(atMs: number, states: ReadonlyMap<string, readonly State[]>, told: Truth, isAfterDeath: boolean): void {
+    this.snapshots.push({ at: new Date(atMs).toISOString(), states: new Map(states), told, isAfterDeath });
   }
 
   release(day: string): void {
@@ -31,7 +33,7 @@ export class HistoryModel {
 
   async flaws(reader: Reader): Promise<string[]> {
     const flaws: string[] = [];
-    for (const { at, states, told } of this.snapshots) {
+    for (const { at, states, told, isAfterDeath } of this.snapshots) {
       const then = `TIMESTAMPTZ '${at}'`;
       const rows = await reader.rows(
         'warehouse.order_item_version',
@@ -39,7 +41,9 @@ export class HistoryModel {
       );
       const held = byDay(rows, 'order_date', ASIDE);
       for (const [day, certain] of states) {
-        const possible = this.released.has(day) ? [...certain, ...this.ofReleased(day, told, at, certain)] : certain;
+        const possible = [...certain];
+        if (this.released.has(day)) possible.push(...this.ofReleased(day, told, at, certain));
+        if (isAfterDeath) possible.push(...unmoved(day, told, certain));
         const flaw = difference(held.get(day) ?? [], possible);
         if (flaw) flaws.push(`history of ${day} at ${at}: ${flaw}`);
       }
@@ -64,6 +68,19 @@ export class HistoryModel {
     });
     return [toldNow, ...left];
   }
+}
+
+/**
+ * An item that the dead run saw gone, and that a later one sees on another day before any has ended, was where it had been until
+ * then: nobody could read that it was gone. What else the dead run saw counts from when it saw it.
+ */
+function unmoved(day: string, told: Truth, certain: readonly State[]): State[] {
+  const elsewhere = new Set([...told].flatMap(([other, rows]) => (other === day ? [] : rows.map(nameOf))));
+  return certain.flatMap((state) => {
+    const names = new Set((state ?? []).map(nameOf));
+    const stayed = (one: State) => (one ?? []).filter((row) => elsewhere.has(nameOf(row)) && !names.has(nameOf(row)));
+    return certain.map((one) => [...(state ?? []), ...stayed(one)].sort());
+  });
 }
 
 function nameOf(row: string): string {

@@ -14,7 +14,7 @@ import { pushFlaws } from './push-model.ts';
 import { Random } from './random.ts';
 import { LOOKBACK_DAYS, type PlannedDay, type PlannedRun, refusalsOfTokens, type Scenario } from './scenario.ts';
 import { fingerprint, stampsOf } from './stamps.ts';
-import { openReader, type Reader, watchPostgres } from './warehouse-reader.ts';
+import { Readers, watchPostgres } from './warehouse-reader.ts';
 
 /** What a seed came to. */
 export interface Result {
@@ -40,6 +40,7 @@ export class Simulation {
   private readonly scenario: Scenario;
   private readonly place: Place;
   private readonly crew: Crew;
+  private readonly readers: Readers;
   private readonly journal: string[] = [];
   private readonly flaws: string[] = [];
   private readonly kinds = new Map<string, number>();
@@ -56,6 +57,7 @@ export class Simulation {
     this.scenario = scenario;
     this.place = place;
     this.crew = new Crew(scenario.seed, place, processes);
+    this.readers = new Readers(place.warehouse, place.postgresUrl);
     this.reports = REPORTS.filter(({ report }) => scenario.reports.includes(report));
     this.models = new Map(this.reports.map(({ report, key }) => [report, new Model(GUARD, key)]));
     this.lookups = scenario.hasLookups ? new LookupModel(place) : null;
@@ -69,6 +71,8 @@ export class Simulation {
     } catch (error) {
       // Such as a warehouse that cannot be opened any more.
       this.flaws.push(`it could not go on: ${error instanceof Error ? error.stack : error}`);
+    } finally {
+      await this.readers.close();
     }
     const { journal, flaws, kinds } = this;
     return { seed: this.scenario.seed, journal, flaws: flaws.slice(0, MOST_FLAWS), nights: this.crew.nights, kinds };
@@ -115,7 +119,7 @@ export class Simulation {
     const dying = aim ? `, to die at ${aim.kind} ${aim.at}` : '';
     this.say(`run: ${kind}${dying}${isPowerCut ? ', power cut' : ''}${receiver ? ', pushes meanwhile' : ''}`);
     this.place.sandbox.stats.reset();
-    const watched = await this.reader();
+    const watched = await this.readers.open();
     const before = watched && (await fingerprint(watched));
     const { postgresUrl } = this.place;
     const committed = watched && postgresUrl !== null ? watchPostgres(postgresUrl) : null;
@@ -140,7 +144,7 @@ export class Simulation {
       outcomes.flatMap((one, i) => (one.kind === 'done' ? one.ended : died(apart[i]!))),
       apart.length === 1 && !receiving,
     );
-    await this.compare();
+    await this.compare(outcomes.some((one) => one.kind === 'died'));
   }
 
   private workOf({ kind, backfill }: PlannedRun): Work[] {
@@ -227,13 +231,9 @@ export class Simulation {
     return days;
   }
 
-  private reader(): Promise<Reader | null> {
-    return openReader(this.place.warehouse, this.place.postgresUrl);
-  }
-
   /** Every day of every report must be in one of its states, and everything agree with its receipt. */
-  private async compare(): Promise<void> {
-    const reader = await this.reader();
+  private async compare(isAfterDeath = false): Promise<void> {
+    const reader = await this.readers.open();
     try {
       for (const { report, table, day } of this.reports) {
         const held = byDay(reader ? await reader.rows(table) : [], day);
@@ -248,19 +248,28 @@ export class Simulation {
     } finally {
       await reader?.close();
     }
-    this.history.take(this.place.clock.now(), this.models.get('orders')?.days ?? new Map(), this.truth('orders'));
+    this.history.take(
+      this.place.clock.now(),
+      this.models.get('orders')?.days ?? new Map(),
+      this.truth('orders'),
+      isAfterDeath,
+    );
   }
 
   // -- in the end ----------------------------------------------------------------------------------------------------
 
   /** No faults, no deaths: everything must come right, and then nothing happens any more. */
   private async goQuiet(): Promise<void> {
-    this.beginDay(this.scenario.days.length);
+    const { isBrief, days, hasPushes } = this.scenario;
+    // Another night of the same day asks for all that the nights before it had to ask for.
+    const isNear = isBrief && days.every(({ runs }) => runs.every(({ kind }) => kind === 'night'));
+    if (!isNear) this.beginDay(days.length);
     await this.drain();
-    const [first, last] = [this.firstDay(), dayOf(this.todayMs - DAY_MS)];
+    const first = isNear ? dayOf(this.todayMs - LOOKBACK_DAYS * DAY_MS) : this.firstDay();
+    const last = dayOf(this.todayMs - DAY_MS);
     // The backfill asks for all that the night does, but for what is no report.
-    if (!this.scenario.isBrief || this.lookups || this.scenario.hasPushes) await this.quiet(NIGHT);
-    await this.quiet({ kind: 'backfill', names: [], from: first, to: last, refetch: true });
+    if (isNear || !isBrief || this.lookups || hasPushes) await this.quiet(NIGHT);
+    if (!isNear) await this.quiet({ kind: 'backfill', names: [], from: first, to: last, refetch: true });
     await this.releaseAll();
     // Nothing may be either way any more.
     for (const { report } of this.reports)
@@ -269,7 +278,7 @@ export class Simulation {
     await this.compare();
     if (this.flaws.length > 0) return;
     if (this.scenario.losesWarehouse && this.place.postgresUrl === null) await this.loseWarehouse(first, last);
-    if (!this.scenario.isBrief) await this.stayQuiet();
+    if (!isBrief) await this.stayQuiet();
     await this.lookBack();
     if (!this.scenario.isVerified) return;
     const { messages } = await this.quiet({ kind: 'verify' });
@@ -312,7 +321,7 @@ export class Simulation {
   }
 
   private async releaseAll(): Promise<void> {
-    const reader = await this.reader();
+    const reader = await this.readers.open();
     const holds = (await reader?.ask('SELECT pipeline, CAST(slice_day AS VARCHAR) AS day FROM etl.hold')) ?? [];
     await reader?.close();
     for (const { pipeline, day } of holds) {
@@ -342,7 +351,7 @@ export class Simulation {
 
   /** What the whole must add up to. */
   private async lookBack(): Promise<void> {
-    const reader = await this.reader();
+    const reader = await this.readers.open();
     if (!reader) return;
     try {
       if (this.models.has('orders')) this.flaws.push(...(await this.history.flaws(reader)));

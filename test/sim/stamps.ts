@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { Place } from './place.ts';
-import { openReader, type Reader } from './warehouse-reader.ts';
+import { openPostgres, type Reader, stampOf } from './warehouse-reader.ts';
 
 /** Changes whenever something is published. */
 export async function fingerprint(reader: Reader): Promise<string> {
@@ -20,13 +20,12 @@ export async function fingerprint(reader: Reader): Promise<string> {
 export async function stampsOf({ home, warehouse, postgresUrl }: Place): Promise<Map<string, string>> {
   const stamps = new Map<string, string>();
   const look = (file: string) => {
-    const { ino, mtimeMs, size, isFile } = { ...statSync(file), isFile: statSync(file).isFile() };
-    if (isFile) stamps.set(path.relative(home, file), `${ino} ${mtimeMs} ${size}`);
+    if (statSync(file).isFile()) stamps.set(path.relative(home, file), stampOf(file));
   };
   for (const name of readdirSync(path.join(home, 'lake'), { recursive: true, encoding: 'utf8' }))
     look(path.join(home, 'lake', name));
   if (existsSync(warehouse)) look(warehouse);
-  const reader = postgresUrl === null ? null : await openReader(warehouse, postgresUrl);
+  const reader = postgresUrl === null ? null : await openPostgres(postgresUrl);
   if (reader) stamps.set('postgres', await fingerprint(reader));
   await reader?.close();
   return stamps;

@@ -1,5 +1,5 @@
 /** Reads a warehouse as an analyst does, beside the program and without its code: DuckDB's file read-only, or Postgres. */
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import pg from 'pg';
@@ -15,13 +15,43 @@ export interface Reader {
   close(): Promise<void>;
 }
 
-/** Null where there is no warehouse yet. */
-export async function openReader(file: string, postgresUrl: string | null): Promise<Reader | null> {
-  return postgresUrl === null ? openDuckdb(file) : openPostgres(postgresUrl);
+/**
+ * Opens a warehouse again and again. A file that is the one it was is not opened anew, since that takes as long as all questions
+ * together; its reader lives on when it is closed, as an analyst's does, and ends when another file is there.
+ */
+export class Readers {
+  private readonly file: string;
+  private readonly postgresUrl: string | null;
+  private kept: { readonly stamp: string; readonly reader: Reader } | null = null;
+
+  constructor(file: string, postgresUrl: string | null) {
+    this.file = file;
+    this.postgresUrl = postgresUrl;
+  }
+
+  /** A reader of the warehouse as it is now, null where there is none yet. One that was opened before is no longer used. */
+  async open(): Promise<Reader | null> {
+    if (this.postgresUrl !== null) return openPostgres(this.postgresUrl);
+    const stamp = existsSync(this.file) ? stampOf(this.file) : null;
+    if (this.kept?.stamp !== stamp) await this.close();
+    if (stamp === null) return null;
+    this.kept ??= { stamp, reader: await openDuckdb(this.file) };
+    return { ...this.kept.reader, close: async () => undefined };
+  }
+
+  async close(): Promise<void> {
+    await this.kept?.reader.close();
+    this.kept = null;
+  }
 }
 
-async function openDuckdb(file: string): Promise<Reader | null> {
-  if (!existsSync(file)) return null;
+/** Changes whenever the file is another one, or is written. */
+export function stampOf(file: string): string {
+  const { ino, mtimeNs, size } = statSync(file, { bigint: true });
+  return `${ino} ${mtimeNs} ${size}`;
+}
+
+async function openDuckdb(file: string): Promise<Reader> {
   const instance = await DuckDBInstance.create(file, { access_mode: 'READ_ONLY', threads: '1' });
   const connection = await instance.connect();
   await connection.run(`SET TimeZone = 'UTC'`);
@@ -36,7 +66,8 @@ async function openDuckdb(file: string): Promise<Reader | null> {
   };
 }
 
-async function openPostgres(url: string): Promise<Reader | null> {
+/** Null where not all its tables are there yet. */
+export async function openPostgres(url: string): Promise<Reader | null> {
   const asText = (value: string) => value;
   const asTruth = (value: string) => (value === 't' ? 'true' : 'false');
   const BOOLEAN = 16;
