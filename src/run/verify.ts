@@ -6,14 +6,14 @@ import path from 'node:path';
 import { dayAt } from '../core/days.ts';
 import { asEtlError } from '../core/errors.ts';
 import { bornMs } from '../core/ids.ts';
-import { type Pipeline, type Versions, wholeName } from '../core/pipeline.ts';
+import { type Pipeline, wholeName } from '../core/pipeline.ts';
 import type { FetchRecord } from '../core/records.ts';
 import { differingSums } from '../engine/control-sums.ts';
 import { Engine, quoteList, quoteName } from '../engine/duckdb.ts';
 import { packPlace } from '../extract/pack-entry.ts';
 import type { SliceEntry } from '../lake/entries.ts';
 import { brokenText } from '../warehouse/checks.ts';
-import { type Receipts, receiptsOf, type Target } from '../warehouse/target.ts';
+import { type Reading, type Receipts, receiptsOf, type Target, type TargetName } from '../warehouse/target.ts';
 import { answersBehind, lostBeside } from './answers-behind.ts';
 import { checksFor, releasedDigests } from './check-holds.ts';
 import type { RunContext } from './context.ts';
@@ -39,15 +39,13 @@ export interface Verification {
 }
 
 export async function verify(context: RunContext): Promise<Verification> {
-  const differences: Difference[] = [];
-  const warnings: Difference[] = [];
+  const found: Found = { differences: [], warnings: [] };
   const totals = { answers: 0, pruned: 0, slices: 0, rows: 0 };
-  const targets = context.targets.map(askedOnce);
   const engine = await Engine.open({ tempDir: context.paths.work });
   try {
     for (const pipeline of context.pipelines) {
       context.progress.note(`${pipeline.name}: vault`);
-      const { answers, pruned } = await verifyVault(context, engine, pipeline, { differences, warnings });
+      const { answers, pruned } = await verifyVault(context, engine, pipeline, found);
       totals.answers += answers;
       totals.pruned += pruned;
       context.progress.note(`${pipeline.name}: lake`);
@@ -55,49 +53,20 @@ export async function verify(context: RunContext): Promise<Verification> {
         const problem = await sliceProblem(engine, context.lake, pipeline, entry);
         totals.slices += 1;
         totals.rows += entry.content.rows;
-        if (problem) differences.push(lakeDifference(pipeline, entry, problem));
+        if (problem) found.differences.push(lakeDifference(pipeline, entry, problem));
       }
-      for (const asked of targets) {
-        context.progress.note(`${pipeline.name}: ${asked.target.name}`);
-        differences.push(...(await verifyTarget(context, pipeline, asked)));
-      }
-    }
-    for (const asked of targets) {
-      context.progress.note(`checks: ${asked.target.name}`);
-      differences.push(...(await damageOf(asked.target)));
-      await verifyChecks(context, asked, differences, warnings);
     }
   } finally {
     engine.close();
   }
-  return { ...totals, differences, warnings };
+  for (const target of context.targets) await verifyTarget(context, target, found);
+  return { ...totals, ...found };
 }
 
-/** A target, and what is the same for all pipelines: asked when first needed, since every question opens the warehouse. */
-interface AskedTarget {
-  readonly target: Target;
-  exists(): Promise<boolean>;
-  receipts(): Promise<Receipts>;
-  /** Migrations that it lacks. */
-  lacking(): Promise<readonly string[]>;
-}
-
-function askedOnce(target: Target): AskedTarget {
-  let exists: Promise<boolean> | undefined;
-  let receipts: Promise<Receipts> | undefined;
-  let lacking: Promise<readonly string[]> | undefined;
-  return {
-    target,
-    exists: () => (exists ??= target.exists()),
-    receipts: () => (receipts ??= target.receipts()),
-    lacking: () => (lacking ??= target.lacking()),
-  };
-}
-
-/** A warehouse that an older program wrote last: its rows are compared, and checks may need tables that are still to be made. */
-function oldTables({ name }: Target, lacking: readonly string[]): Difference {
-  const problem = `its tables are those of an older partner-etl (${lacking[0]} is still to be applied), so no check was run`;
-  return { hop: name, pipeline: 'all', day: null, problem, mend: 'partner-etl run' };
+/** What was found so far. */
+interface Found {
+  readonly differences: Difference[];
+  readonly warnings: Difference[];
 }
 
 /** Reads every answer that a slice stands on. Those of a part are the answers of its whole. */
@@ -105,7 +74,7 @@ async function verifyVault(
   context: RunContext,
   engine: Engine,
   pipeline: Pipeline,
-  { differences, warnings }: { readonly differences: Difference[]; readonly warnings: Difference[] },
+  { differences, warnings }: Found,
 ): Promise<Pick<Verification, 'answers' | 'pruned'>> {
   let [answers, pruned] = [0, 0];
   if (pipeline.source.kind === 'part') return { answers, pruned };
@@ -161,34 +130,85 @@ function lakeDifference(pipeline: Pipeline, entry: SliceEntry, problem: string):
   return { hop: 'lake', pipeline: pipeline.name, day: entry.content.day, problem, mend: mendOf(pipeline, entry) };
 }
 
-/** Blocks with what no sum is made of are only read here. */
-async function damageOf(target: Target): Promise<Difference[]> {
+/** Compares a target with the lake, reads it whole, and runs every check. */
+async function verifyTarget(context: RunContext, target: Target, found: Found): Promise<void> {
+  const { name } = target;
+  const mend = `partner-etl rebuild --target ${name}`;
+  const all = (problem: string, how: string): Difference => ({
+    hop: name,
+    pipeline: 'all',
+    day: null,
+    problem,
+    mend: how,
+  });
   try {
-    await target.proveWhole();
-    return [];
+    await target.reading(async (warehouse) => {
+      if (!(await warehouse.exists())) {
+        found.differences.push(all('the warehouse does not exist yet', mend));
+        return;
+      }
+      const receipts = await warehouse.receipts();
+      const lacking = await warehouse.lacking();
+      for (const pipeline of context.pipelines) {
+        context.progress.note(`${pipeline.name}: ${name}`);
+        found.differences.push(...(await verifyRows(context, pipeline, { name, warehouse, receipts, lacking, mend })));
+      }
+      context.progress.note(`checks: ${name}`);
+      const damage = await damageOf(warehouse);
+      if (damage !== null) found.differences.push(all(damage, mend));
+      // A warehouse that an older program wrote last: checks may need tables that are still to be made.
+      if (lacking.length > 0) found.warnings.push(all(oldTables(lacking), 'partner-etl run'));
+      else await verifyChecks(context, target, { warehouse, receipts }, found);
+    });
   } catch (thrown) {
-    const mend = `partner-etl rebuild --target ${target.name}`;
-    return [{ hop: target.name, pipeline: 'all', day: null, problem: asEtlError(thrown).message, mend }];
+    const error = asEtlError(thrown);
+    if (error.kind === 'usage') throw error;
+    const isDamaged = error.code === 'damaged_warehouse' || error.code === 'engine_open';
+    found.differences.push(all(error.message, isDamaged ? mend : (error.hint ?? 'partner-etl doctor')));
   }
 }
 
+function oldTables([first]: readonly string[]): string {
+  return `its tables are those of an older partner-etl (${first} is still to be applied), so no check was run`;
+}
+
+/** Blocks with what no sum is made of are only read here. */
+async function damageOf(warehouse: Reading): Promise<string | null> {
+  try {
+    await warehouse.proveWhole();
+    return null;
+  } catch (thrown) {
+    return asEtlError(thrown).message;
+  }
+}
+
+interface OpenTarget {
+  readonly name: TargetName;
+  readonly warehouse: Reading;
+  readonly receipts: Receipts;
+  /** Migrations that it lacks. */
+  readonly lacking: readonly string[];
+  readonly mend: string;
+}
+
 /** Compares the target's rows, summed by day, with the lake. */
-async function verifyTarget(context: RunContext, pipeline: Pipeline, asked: AskedTarget): Promise<Difference[]> {
-  const { target } = asked;
-  const mend = `partner-etl rebuild --target ${target.name}`;
-  const found = (day: string | null, problem: string): Difference => ({
-    hop: target.name,
+async function verifyRows(
+  context: RunContext,
+  pipeline: Pipeline,
+  { name, warehouse, receipts, lacking, mend }: OpenTarget,
+): Promise<Difference[]> {
+  const found = (day: string | null, problem: string, how = mend): Difference => ({
+    hop: name,
     pipeline: pipeline.name,
     day,
     problem,
-    mend,
+    mend: how,
   });
   try {
-    if (!(await asked.exists())) return [found(null, 'the warehouse does not exist yet')];
     const slices = await context.lake.slices(pipeline.name);
     // Tables of a pipeline that came later are made by the next run, and there is nothing to hold in them yet.
-    if (slices.size === 0 && (await asked.lacking()).length > 0) return [];
-    const [sums, digests] = [await target.sums(pipeline), receiptsOf(await asked.receipts(), pipeline.name)];
+    if (slices.size === 0 && lacking.length > 0) return [];
+    const [sums, digests] = [await warehouse.sums(pipeline), receiptsOf(receipts, pipeline.name)];
     const differences: Difference[] = [];
     for (const [day, { content }] of slices) {
       const there = sums.get(day) ?? { rows: 0, sums: {} };
@@ -201,11 +221,10 @@ async function verifyTarget(context: RunContext, pipeline: Pipeline, asked: Aske
     }
     for (const day of sums.keys())
       if (!slices.has(day))
-        differences.push({
-          ...found(day, 'it has rows that the lake does not know'),
-          mend: unknownDay(context, pipeline, day, mend),
-        });
-    const wrong = pipeline.versions?.within === null ? await wrongEnds(target, pipeline, pipeline.versions) : 0;
+        differences.push(
+          found(day, 'it has rows that the lake does not know', unknownDay(context, pipeline, day, mend)),
+        );
+    const wrong = pipeline.versions?.within === null ? await warehouse.wrongEnds(pipeline) : 0;
     if (wrong > 0) differences.push(found(null, `${wrong} versions do not end where the next one begins`));
     return differences;
   } catch (thrown) {
@@ -226,43 +245,18 @@ function unknownDay({ pipelines }: RunContext, pipeline: Pipeline, day: string, 
 /** Runs every check over all days. Errors: `usage/check` for a file that is none. */
 async function verifyChecks(
   context: RunContext,
-  { target, receipts: ask, lacking }: AskedTarget,
-  differences: Difference[],
-  warnings: Difference[],
+  target: Target,
+  { warehouse, receipts }: Pick<OpenTarget, 'warehouse' | 'receipts'>,
+  { differences, warnings }: Found,
 ): Promise<void> {
-  const checks = await checksFor(context, target);
-  try {
-    const older = await lacking();
-    if (older.length > 0) {
-      warnings.push(oldTables(target, older));
-      return;
-    }
-    const [broken, receipts, released] = [await target.broken(checks), await ask(), await releasedDigests(context)];
-    for (const found of broken) {
-      const { pipeline, day, severity, mend } = found;
-      const digest = day === null ? undefined : receiptsOf(receipts, pipeline).get(day);
-      const isWarning = severity === 'warn' || (digest !== undefined && released.has(digest));
-      const list = isWarning ? warnings : differences;
-      list.push({ hop: target.name, pipeline, day, problem: brokenText(found), mend });
-    }
-  } catch (thrown) {
-    const error = asEtlError(thrown);
-    if (error.kind === 'usage') throw error;
-    const mend = error.hint ?? `partner-etl doctor`;
-    differences.push({ hop: target.name, pipeline: 'all', day: null, problem: error.message, mend });
+  const [checks, released] = [await checksFor(context, target), await releasedDigests(context)];
+  for (const found of await warehouse.broken(checks)) {
+    const { pipeline, day, severity, mend } = found;
+    const digest = day === null ? undefined : receiptsOf(receipts, pipeline).get(day);
+    const isWarning = severity === 'warn' || (digest !== undefined && released.has(digest));
+    const list = isWarning ? warnings : differences;
+    list.push({ hop: target.name, pipeline, day, problem: brokenText(found), mend });
   }
-}
-
-/** How many versions end at another instant than the next one begins. */
-async function wrongEnds(target: Target, { table }: Pipeline, { of }: Versions): Promise<number> {
-  const things = of.map(quoteName).join(', ');
-  const { rows } = await target.query(
-    `SELECT count(*) FROM (
-       SELECT observed_to, lead(observed_from) OVER (PARTITION BY ${things} ORDER BY observed_from) AS next FROM warehouse.${quoteName(table)}
-     ) AS versions WHERE observed_to IS DISTINCT FROM next`,
-    1,
-  );
-  return Number(rows[0]?.[0] ?? 0);
 }
 
 /** `file`: of a run, whose first day is the earliest that its answers can have told of. */

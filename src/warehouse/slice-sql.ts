@@ -4,7 +4,7 @@
  */
 import { type Day, mergeDays } from '../core/days.ts';
 import { EtlError } from '../core/errors.ts';
-import { isNamed, type Pipeline, storedColumns } from '../core/pipeline.ts';
+import { isNamed, OBSERVED_FROM, OBSERVED_TO, type Pipeline, storedColumns } from '../core/pipeline.ts';
 import type { ControlSums } from '../core/records.ts';
 import { differingSums, sumExpressions, sumsOf } from '../engine/control-sums.ts';
 import { quoteName, quoteText } from '../engine/duckdb.ts';
@@ -72,6 +72,14 @@ export function daySums(pipeline: Pipeline, days?: readonly Day[]): string {
 /** What the rows of `daySums` say. */
 export function daySumsOf(rows: readonly Readonly<Record<string, unknown>>[]): Map<Day, SliceSums> {
   return new Map(rows.map((row) => [String(row.day) as Day, { rows: Number(row.rows), sums: sumsOf(row) }]));
+}
+
+/** How many versions end at another instant than the next one of the same thing begins. */
+export function wrongVersionEnds(pipeline: Pipeline): string {
+  const things = (pipeline.versions?.of ?? []).map(quoteName).join(', ');
+  return `SELECT CAST(count(*) AS VARCHAR) AS n FROM (
+      SELECT ${OBSERVED_TO}, lead(${OBSERVED_FROM}) OVER (PARTITION BY ${things} ORDER BY ${OBSERVED_FROM}) AS next FROM ${factTable(pipeline)}
+    ) AS versions WHERE ${OBSERVED_TO} IS DISTINCT FROM next`;
 }
 
 /** Number of rejects by day, of the given days of a pipeline. */

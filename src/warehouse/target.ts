@@ -111,23 +111,44 @@ export interface TargetState {
   readonly lastRunId: string | null;
 }
 
-export interface Target {
-  readonly name: TargetName;
-
+/** What a warehouse says of itself. Writes nothing. */
+export interface Reading {
   /** Whether the warehouse exists and has its tables. Never creates anything. */
   exists(): Promise<boolean>;
 
-  /** What is loaded; nothing where the warehouse does not exist yet. Writes nothing. */
+  /** What is loaded; nothing where the warehouse does not exist yet. */
   receipts(): Promise<Receipts>;
 
-  /** What a publication has to know beforehand. Writes nothing. Errors: as of `lacking`. */
+  /** What a publication has to know beforehand. Errors: as of `lacking`. */
   state(): Promise<TargetState>;
 
   /**
-   * Names of the migrations that an existing warehouse lacks, because an older program wrote it last. Writes nothing.
+   * Names of the migrations that an existing warehouse lacks, because an older program wrote it last.
    * Errors: `failed/migration_changed`, `failed/newer_schema`.
    */
   lacking(): Promise<readonly string[]>;
+
+  /** Rows and exact sums by day, computed from the fact table, for the given days (all days when absent). */
+  sums(pipeline: Pipeline, days?: readonly Day[]): Promise<ReadonlyMap<Day, SliceSums>>;
+
+  /** How many versions of a pipeline whose rows are versions end at another instant than the next one begins. */
+  wrongEnds(pipeline: Pipeline): Promise<number>;
+
+  /** What breaks these checks on any day; nothing where the warehouse does not exist yet. Errors: those of a check, as `CheckEngine.rows` names them. */
+  broken(checks: readonly Check[]): Promise<readonly BrokenCheck[]>;
+
+  /** Reads everything that it holds where the engine leaves that to us. Errors: `failed/damaged_warehouse`, `failed/engine_open`. */
+  proveWhole(): Promise<void>;
+}
+
+export interface Target extends Reading {
+  readonly name: TargetName;
+
+  /**
+   * Opens the warehouse once for all that `work` asks; where it is a file, each question of its own opens it anew. Nothing else may be
+   * asked of the target meanwhile. Errors: `failed/engine_open` and `failed/damaged_warehouse`, and those of `work`.
+   */
+  reading<T>(work: (warehouse: Reading) => Promise<T>): Promise<T>;
 
   /**
    * Replaces each slice whole, together with its receipt, everything in one transaction; creates or migrates tables first.
@@ -139,17 +160,8 @@ export interface Target {
    */
   publish(publication: Publication): Promise<PublishResult>;
 
-  /** Rows and exact sums by day, computed from the fact table, for the given days (all days when absent). */
-  sums(pipeline: Pipeline, days?: readonly Day[]): Promise<ReadonlyMap<Day, SliceSums>>;
-
   /** Runs one read-only statement. Errors: `usage/sql` with the engine's message; `failed/no_warehouse` where there is no file yet. */
   query(sql: string, limit: number): Promise<QueryResult>;
-
-  /** Reads everything that it holds where the engine leaves that to us. Errors: `failed/damaged_warehouse`, `failed/engine_open`. */
-  proveWhole(): Promise<void>;
-
-  /** What breaks these checks on any day; nothing where the warehouse does not exist yet. Errors: those of a check, as `CheckEngine.rows` names them. */
-  broken(checks: readonly Check[]): Promise<readonly BrokenCheck[]>;
 
   /**
    * Respells values wherever they stand, in one transaction, and returns how many there were. Afterwards no copy of the old ones

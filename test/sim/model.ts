@@ -41,16 +41,8 @@ export class Model {
     for (const day of new Set([...this.days.keys(), ...truth.keys()])) {
       const told = truth.get(day) ?? [];
       const before = this.days.get(day) ?? [null];
-      const here = new Set(
-        [...truth].flatMap(([other, rows]) =>
-          other === day || this.key.length === 0 ? [] : rows.map((row) => this.nameOf(row)),
-        ),
-      );
-      // An item that is seen on another day has left this one, also where this one is not asked for.
-      const left = (state: State) =>
-        state?.filter((row) => this.key.length === 0 || !here.has(this.nameOf(row))) ?? null;
-      const older = [...before, ...before.map(left)];
-      const newer = older.flatMap((state) => [this.kept(state, told), left(this.kept(state, told))]);
+      const older = before.flatMap((state) => this.left(state, day, truth));
+      const newer = older.flatMap((state) => this.left(this.kept(state, told), day, truth));
       this.days.set(day, unique(wentWell && asked(day) ? newer : [...older, ...newer]));
     }
   }
@@ -58,6 +50,22 @@ export class Model {
   /** A person has looked at what is held of the day, and applies it. */
   release(day: string, told: readonly string[]): void {
     this.days.set(day, [told]);
+  }
+
+  /**
+   * An item that is seen on another day has left this one, also where this one is not asked for: of those that are elsewhere now, what
+   * it is with the items of any of the other days seen.
+   */
+  private left(state: State, day: string, truth: Truth): State[] {
+    if (state === null || this.key.length === 0) return [state];
+    const mine = new Set(state.map((row) => this.nameOf(row)));
+    const states: State[] = [state];
+    for (const [other, rows] of truth) {
+      const moved = new Set(other === day ? [] : rows.map((row) => this.nameOf(row)).filter((name) => mine.has(name)));
+      const without = (one: State) => one?.filter((row) => !moved.has(this.nameOf(row))) ?? null;
+      if (moved.size > 0) states.push(...states.map(without));
+    }
+    return states;
   }
 
   private kept(state: State, told: readonly string[]): State {

@@ -9,31 +9,32 @@ import type { Pipeline } from '../../core/pipeline.ts';
 import { noTracer, spanning } from '../../core/tracer.ts';
 import { type Lock, lockHolder, waitLock } from '../../disk/lock.ts';
 import type { Engine } from '../../engine/duckdb.ts';
-import { currentReceipts, hasBookkeeping, lackingMigrations, recordPublication } from '../bookkeeping.ts';
+import { currentReceipts, recordPublication } from '../bookkeeping.ts';
 import { changedSlices, changesFor, isAlways } from '../changes.ts';
-import { checkLoaded, proveChecks, recordingOf, runChecks } from '../checking.ts';
+import { checkLoaded, proveChecks, recordingOf } from '../checking.ts';
 import type { BrokenCheck, Check } from '../checks.ts';
 import { type Erasure, eraseRows } from '../erasing.ts';
 import { NO_SETTINGS, recordSettings, settingsDiffer, type WarehouseSettings } from '../settings.ts';
 import { checkFiles } from '../slice-files.ts';
-import { daySums, daySumsOf, emptying, loadsOf } from '../slice-sql.ts';
+import { emptying, loadsOf } from '../slice-sql.ts';
 import type {
   LoadSlice,
   Publication,
   PublishResult,
   QueryResult,
+  Reading,
   Receipts,
   SliceSums,
   Target,
   TargetState,
 } from '../target.ts';
-import { NO_STATE, stateOf } from '../target-state.ts';
 import { loadVersioned, type VersionEngine } from '../versions.ts';
 import { duckdbChecks } from './check-engine.ts';
 import { duckdbBookkeeping } from './dialect.ts';
 import { loadPipeline } from './load.ts';
 import { migrateDuckdb } from './migrate.ts';
 import { runQuery } from './query.ts';
+import { DuckdbReading } from './reading.ts';
 import { WarehouseFile } from './warehouse-file.ts';
 
 export interface DuckdbTargetOptions {
@@ -74,31 +75,46 @@ class DuckdbTarget implements Target {
     this.settings = settings;
   }
 
-  async exists(): Promise<boolean> {
-    return this.reading(false, (engine) => hasBookkeeping(duckdbBookkeeping(engine.connection)));
+  async reading<T>(work: (warehouse: Reading) => Promise<T>): Promise<T> {
+    const { warehouse, clock, settings } = this;
+    const reading = (engine: Engine | null) => work(new DuckdbReading({ warehouse, engine, clock, settings }));
+    return (await warehouse.exists()) ? warehouse.read(reading) : reading(null);
   }
 
-  async receipts(): Promise<Receipts> {
-    return this.reading<Receipts>(new Map(), (engine) => currentReceipts(duckdbBookkeeping(engine.connection)));
+  exists(): Promise<boolean> {
+    return this.reading((warehouse) => warehouse.exists());
   }
 
-  async state(): Promise<TargetState> {
-    return this.reading(NO_STATE, (engine) => stateOf(duckdbBookkeeping(engine.connection), 'duckdb', this.settings));
+  receipts(): Promise<Receipts> {
+    return this.reading((warehouse) => warehouse.receipts());
   }
 
-  async lacking(): Promise<readonly string[]> {
-    return this.reading<readonly string[]>([], (engine) =>
-      lackingMigrations(duckdbBookkeeping(engine.connection), 'duckdb'),
-    );
+  state(): Promise<TargetState> {
+    return this.reading((warehouse) => warehouse.state());
   }
 
-  async sums(pipeline: Pipeline, days?: readonly Day[]): Promise<ReadonlyMap<Day, SliceSums>> {
-    return this.reading(new Map(), async (engine) => daySumsOf(await engine.rows(daySums(pipeline, days))));
+  lacking(): Promise<readonly string[]> {
+    return this.reading((warehouse) => warehouse.lacking());
+  }
+
+  sums(pipeline: Pipeline, days?: readonly Day[]): Promise<ReadonlyMap<Day, SliceSums>> {
+    return this.reading((warehouse) => warehouse.sums(pipeline, days));
+  }
+
+  wrongEnds(pipeline: Pipeline): Promise<number> {
+    return this.reading((warehouse) => warehouse.wrongEnds(pipeline));
+  }
+
+  broken(checks: readonly Check[]): Promise<readonly BrokenCheck[]> {
+    return this.reading((warehouse) => warehouse.broken(checks));
+  }
+
+  proveWhole(): Promise<void> {
+    return this.reading((warehouse) => warehouse.proveWhole());
   }
 
   async query(sql: string, limit: number): Promise<QueryResult> {
-    const result = await this.reading(null, (engine) => runQuery(engine, sql, limit));
-    if (result) return result;
+    if (await this.warehouse.exists()) return this.warehouse.read((engine) => runQuery(engine, sql, limit));
     throw new EtlError('failed', 'no_warehouse', `there is no ${this.warehouse.path} yet`, {
       concern: { target: this.name, file: this.warehouse.path },
       hint: 'load something first: partner-etl run',
@@ -117,20 +133,10 @@ class DuckdbTarget implements Target {
     }
   }
 
-  async proveWhole(): Promise<void> {
-    await this.warehouse.proveWhole();
-  }
-
-  async broken(checks: readonly Check[]): Promise<readonly BrokenCheck[]> {
-    return this.reading<readonly BrokenCheck[]>([], (engine) =>
-      runChecks(duckdbChecks(engine, this.clock), checks, null),
-    );
-  }
-
   async erase(erasure: Erasure): Promise<number> {
     if (!(await this.warehouse.exists())) return 0;
     const dialect = { jsonType: 'JSON', facts: 'main' };
-    if (erasure.isDryRun) return this.reading(0, (engine) => eraseRows(engine, erasure, dialect));
+    if (erasure.isDryRun) return this.warehouse.read((engine) => eraseRows(engine, erasure, dialect));
     const lock = await this.lock('erasing');
     try {
       const engine = await this.warehouse.openNext(await this.warehouse.copyNext());
@@ -152,18 +158,11 @@ class DuckdbTarget implements Target {
 
   async check(): Promise<string> {
     await this.checkFolder();
-    await this.reading(undefined, async (engine) => {
-      await lackingMigrations(duckdbBookkeeping(engine.connection), 'duckdb');
-    });
+    await this.lacking();
     return version();
   }
 
   async close(): Promise<void> {}
-
-  /** What `work` reads from the warehouse, or `absent` where there is none yet. */
-  private async reading<T>(absent: T, work: (engine: Engine) => Promise<T>): Promise<T> {
-    return (await this.warehouse.exists()) ? this.warehouse.read(work) : absent;
-  }
 
   private async lock(what: string): Promise<Lock> {
     const lock = await waitLock(this.warehouse.lock, what, this.clock, LOCK_WAIT_MS);
@@ -196,7 +195,7 @@ class DuckdbTarget implements Target {
       if (isWritten) await this.warehouse.putInPlace(next);
       return { ...told, copyMs };
     } catch (cause) {
-      if (!(cause instanceof EtlError)) await this.proveWhole(); // What could not be changed may be a copy of what is damaged.
+      if (!(cause instanceof EtlError)) await this.warehouse.proveWhole(); // What could not be changed may be a copy of what is damaged.
       throw this.publishError(cause);
     } finally {
       await this.warehouse.discardNext();

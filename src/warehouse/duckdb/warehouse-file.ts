@@ -73,22 +73,29 @@ export class WarehouseFile {
   private async readNow<T>(work: (engine: Engine) => Promise<T>): Promise<T> {
     const engine = (await this.openInPlace()) ?? (await this.openCopy());
     try {
-      return await work(engine);
-    } catch (thrown) {
-      // DuckDB says what broke and not of what kind it is; only a look at everything tells.
-      if (!(thrown instanceof EtlError)) await this.prove(engine);
-      throw thrown;
+      return await this.proving(engine, () => work(engine));
     } finally {
       engine.close();
     }
   }
 
-  /** Reads every value that the file holds: its blocks have checksums, which are only looked at when they are read. */
+  /** Runs `work` on the open file. Errors: `failed/damaged_warehouse` in the place of what DuckDB says of a damaged file. */
+  async proving<T>(engine: Engine, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (thrown) {
+      // DuckDB says what broke and not of what kind it is; only a look at everything tells.
+      if (!(thrown instanceof EtlError)) await this.prove(engine);
+      throw thrown;
+    }
+  }
+
   async proveWhole(): Promise<void> {
     if (await this.exists()) await this.read((engine) => this.prove(engine));
   }
 
-  private async prove(engine: Engine): Promise<void> {
+  /** Reads every value that the file holds: its blocks have checksums, which are only looked at when they are read. */
+  async prove(engine: Engine): Promise<void> {
     try {
       const tables = await engine.rows('SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal');
       for (const { schema_name: schema, table_name: table } of tables)

@@ -20,12 +20,13 @@ import type { BrokenCheck, Check } from '../checks.ts';
 import { type Erasure, eraseRows } from '../erasing.ts';
 import { NO_SETTINGS, recordSettings, settingsDiffer, type WarehouseSettings } from '../settings.ts';
 import { checkFiles } from '../slice-files.ts';
-import { daySums, daySumsOf, emptying, loadsOf } from '../slice-sql.ts';
+import { daySums, daySumsOf, emptying, loadsOf, wrongVersionEnds } from '../slice-sql.ts';
 import type {
   LoadSlice,
   Publication,
   PublishResult,
   QueryResult,
+  Reading,
   Receipts,
   SliceSums,
   Target,
@@ -87,24 +88,33 @@ class PostgresTarget implements Target {
     this.settings = settings;
   }
 
+  /** Each question is a transaction of its own: a long one would keep the server from cleaning up behind it. */
+  reading<T>(work: (warehouse: Reading) => Promise<T>): Promise<T> {
+    return work(this);
+  }
+
   async exists(): Promise<boolean> {
-    return this.reading(false, async () => true);
+    return this.answer(false, async () => true);
   }
 
   async receipts(): Promise<Receipts> {
-    return this.reading<Receipts>(new Map(), (_, db) => currentReceipts(db));
+    return this.answer<Receipts>(new Map(), (_, db) => currentReceipts(db));
   }
 
   async state(): Promise<TargetState> {
-    return this.reading(NO_STATE, (_, db) => stateOf(db, 'postgres', this.settings));
+    return this.answer(NO_STATE, (_, db) => stateOf(db, 'postgres', this.settings));
   }
 
   async lacking(): Promise<readonly string[]> {
-    return this.reading<readonly string[]>([], (_, db) => lackingMigrations(db, 'postgres'));
+    return this.answer<readonly string[]>([], (_, db) => lackingMigrations(db, 'postgres'));
   }
 
   async sums(pipeline: Pipeline, days?: readonly Day[]): Promise<ReadonlyMap<Day, SliceSums>> {
-    return this.reading(new Map(), async (client) => daySumsOf((await client.query(daySums(pipeline, days))).rows));
+    return this.answer(new Map(), async (client) => daySumsOf((await client.query(daySums(pipeline, days))).rows));
+  }
+
+  async wrongEnds(pipeline: Pipeline): Promise<number> {
+    return this.answer(0, async (client) => Number((await client.query(wrongVersionEnds(pipeline))).rows[0]?.n ?? 0));
   }
 
   async query(sql: string, limit: number): Promise<QueryResult> {
@@ -122,7 +132,7 @@ class PostgresTarget implements Target {
   async proveWhole(): Promise<void> {}
 
   async broken(checks: readonly Check[]): Promise<readonly BrokenCheck[]> {
-    return this.reading<readonly BrokenCheck[]>([], (client) => runChecks(postgresChecks(client), checks, null));
+    return this.answer<readonly BrokenCheck[]>([], (client) => runChecks(postgresChecks(client), checks, null));
   }
 
   async erase(erasure: Erasure): Promise<number> {
@@ -152,7 +162,7 @@ class PostgresTarget implements Target {
 
   private async vacuum({ tables }: Erasure): Promise<void> {
     const names = tables.map(({ schema, name }) => `${schema}.${quoteName(name)}`);
-    const there = await this.reading<string[]>([], async (client) => {
+    const there = await this.answer<string[]>([], async (client) => {
       const found = await client.query<{ name: string }>(
         'SELECT name FROM unnest($1::text[]) AS name WHERE to_regclass(name) IS NOT NULL',
         [names],
@@ -163,7 +173,7 @@ class PostgresTarget implements Target {
   }
 
   /** What `work` reads from the warehouse, or `absent` where it has no tables yet. */
-  private async reading<T>(absent: T, work: (client: Client, db: Bookkeeping) => Promise<T>): Promise<T> {
+  private async answer<T>(absent: T, work: (client: Client, db: Bookkeeping) => Promise<T>): Promise<T> {
     return this.sessions.transaction({ readOnly: true, statementTimeoutMs: READ_TIMEOUT_MS }, async (client) => {
       const db = postgresBookkeeping(client);
       return (await hasBookkeeping(db)) ? work(client, db) : absent;

@@ -1,0 +1,72 @@
+/** What a DuckDB warehouse says of itself, asked of one opening of its file. */
+import type { Clock } from '../../core/clock.ts';
+import type { Day } from '../../core/days.ts';
+import type { Pipeline } from '../../core/pipeline.ts';
+import type { Engine } from '../../engine/duckdb.ts';
+import { type Bookkeeping, currentReceipts, hasBookkeeping, lackingMigrations } from '../bookkeeping.ts';
+import { runChecks } from '../checking.ts';
+import type { BrokenCheck, Check } from '../checks.ts';
+import type { WarehouseSettings } from '../settings.ts';
+import { daySums, daySumsOf, wrongVersionEnds } from '../slice-sql.ts';
+import type { Reading, Receipts, SliceSums, TargetState } from '../target.ts';
+import { NO_STATE, stateOf } from '../target-state.ts';
+import { duckdbChecks } from './check-engine.ts';
+import { duckdbBookkeeping } from './dialect.ts';
+import type { WarehouseFile } from './warehouse-file.ts';
+
+export interface DuckdbReadingOptions {
+  readonly warehouse: WarehouseFile;
+  /** The open file; null where there is none yet. */
+  readonly engine: Engine | null;
+  readonly clock: Clock;
+  readonly settings: WarehouseSettings;
+}
+
+export class DuckdbReading implements Reading {
+  private readonly options: DuckdbReadingOptions;
+
+  constructor(options: DuckdbReadingOptions) {
+    this.options = options;
+  }
+
+  exists(): Promise<boolean> {
+    return this.ask(false, (_, db) => hasBookkeeping(db));
+  }
+
+  receipts(): Promise<Receipts> {
+    return this.ask<Receipts>(new Map(), (_, db) => currentReceipts(db));
+  }
+
+  state(): Promise<TargetState> {
+    return this.ask(NO_STATE, (_, db) => stateOf(db, 'duckdb', this.options.settings));
+  }
+
+  lacking(): Promise<readonly string[]> {
+    return this.ask<readonly string[]>([], (_, db) => lackingMigrations(db, 'duckdb'));
+  }
+
+  sums(pipeline: Pipeline, days?: readonly Day[]): Promise<ReadonlyMap<Day, SliceSums>> {
+    return this.ask(new Map(), async (engine) => daySumsOf(await engine.rows(daySums(pipeline, days))));
+  }
+
+  wrongEnds(pipeline: Pipeline): Promise<number> {
+    return this.ask(0, async (engine) => Number((await engine.row(wrongVersionEnds(pipeline))).n));
+  }
+
+  broken(checks: readonly Check[]): Promise<readonly BrokenCheck[]> {
+    return this.ask<readonly BrokenCheck[]>([], (engine) =>
+      runChecks(duckdbChecks(engine, this.options.clock), checks, null),
+    );
+  }
+
+  proveWhole(): Promise<void> {
+    return this.ask(undefined, (engine) => this.options.warehouse.prove(engine));
+  }
+
+  /** `absent`: what a warehouse that does not exist yet says. */
+  private async ask<T>(absent: T, work: (engine: Engine, db: Bookkeeping) => Promise<T>): Promise<T> {
+    const { engine, warehouse } = this.options;
+    if (engine === null) return absent;
+    return warehouse.proving(engine, () => work(engine, duckdbBookkeeping(engine.connection)));
+  }
+}
