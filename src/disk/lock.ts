@@ -81,11 +81,19 @@ async function open(file: string, isDoubted: boolean): Promise<DuckDBInstance | 
   }
 }
 
-/** Whether DuckDB can open a copy of the file. It holds nothing and is not written to, so a copy is whole also while it is held. */
+/**
+ * Whether DuckDB can open a copy of the file. It holds nothing and is not written to, so a copy is whole also while it is held. Where
+ * no copy can be made, as on a full disk, that is the error: to call the file damaged would be to advise deleting a lock that may be held.
+ */
 async function isSound(file: string): Promise<boolean> {
   const copy = `${file}.${randomBytes(6).toString('hex')}.tmp`;
   try {
     await copyFile(file, copy);
+  } catch (error) {
+    await rm(copy, { force: true });
+    throw error;
+  }
+  try {
     (await DuckDBInstance.create(copy, { ...SMALL, access_mode: 'READ_ONLY' })).closeSync();
     return true;
   } catch {

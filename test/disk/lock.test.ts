@@ -133,6 +133,13 @@ describe('damaged', () => {
     expect((await readdir(path.dirname(file))).sort()).toEqual(['run.json', 'run.lock']);
   });
 
+  it('a file that is held and cannot be copied to look into it is not called damaged', async () => {
+    file = path.join(folder, 'locks', 'n'.repeat(245)); // The copy's name would be too long.
+    expect((await elsewhereWithFolder()).said).toBe('held');
+    await expect(isFree()).rejects.toMatchObject({ code: 'ENAMETOOLONG' });
+    expect(await readdir(path.dirname(file))).toEqual([`${path.basename(file)}.lock`]);
+  });
+
   it('who holds it is only information', async () => {
     const lock = await tryLock(file, 'run', clock);
     await writeFile(`${file}.json`, '{"pid": 1');
