@@ -13,7 +13,7 @@ import type { Day } from '../core/days.ts';
 import { type Pipeline, partsOf, wholeName } from '../core/pipeline.ts';
 import { writeJson } from '../disk/atomic.ts';
 import { type BlockedByChecks, type BrokenCheck, brokenText, type Check, readChecks } from '../warehouse/checks.ts';
-import type { HoldRecord, LoadSlice, Target } from '../warehouse/target.ts';
+import type { HoldRecord, HoldTold, LoadSlice, Target } from '../warehouse/target.ts';
 import type { RunContext } from './context.ts';
 import { readState } from './state-file.ts';
 
@@ -71,8 +71,8 @@ export async function keepHolds(
 }
 
 /** Whether they keep back the same contents for the same reasons. */
-export function sameHolds(some: readonly CheckHold[], others: readonly CheckHold[]): boolean {
-  const text = (holds: readonly CheckHold[]) =>
+export function sameHolds(some: readonly HoldTold[], others: readonly HoldTold[]): boolean {
+  const text = (holds: readonly HoldTold[]) =>
     JSON.stringify(holds.map((h) => [h.pipeline, h.slice_day, h.digest, h.detail]).sort());
   return text(some) === text(others);
 }

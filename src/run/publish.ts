@@ -12,7 +12,15 @@ import { fieldsAbout } from '../core/log.ts';
 import type { DriftRecord, FetchRecord, PrunedFetch, RunRecord } from '../core/records.ts';
 import { changedSlices } from '../warehouse/changes.ts';
 import { BlockedByChecks, type Check } from '../warehouse/checks.ts';
-import type { HoldRecord, LoadSlice, Publication, PublishResult, Target, TargetState } from '../warehouse/target.ts';
+import type {
+  HoldRecord,
+  HoldTold,
+  LoadSlice,
+  Publication,
+  PublishResult,
+  Target,
+  TargetState,
+} from '../warehouse/target.ts';
 import { NO_STATE } from '../warehouse/target-state.ts';
 import {
   allCheckHolds,
@@ -135,27 +143,30 @@ async function publishAttempt(
   state: TargetState,
   { checks, drift, pruned, afresh }: PublishWhat,
 ): Promise<PublishResult | null> {
-  const { context, target, standing } = attempt;
+  const { context, target } = attempt;
   const { isOutdated, lastRunId } = state;
-  // A changed setting, or a newer program's tables, are published like a changed slice: views must say it at once.
-  if (attempt.slices.length === 0 && standing.length === 0 && !isOutdated) return null;
+  // A changed setting, a newer program's tables, and what is held or no longer held, are published like a changed slice: views must
+  // say it at once.
+  const isDue = (holds: readonly HoldTold[]) =>
+    attempt.slices.length > 0 || isOutdated || !sameHolds(state.holds, holds);
+  if (!isDue(await lakeHolds(context))) return null;
   const released = await releasedDigests(context);
   const publication = await publicationOf(context, lastRunId, ending([]), { drift, pruned });
   for (let tries = 1; ; ) {
-    const { slices, holds } = attempt;
-    const run = ending(holds);
-    const tellHolds = !sameHolds(standing, holds);
-    if (slices.length === 0 && !tellHolds && !isOutdated) return null;
+    const { slices } = attempt;
+    const run = ending(attempt.holds);
+    const holds = withoutTwice([...publication.holds, ...attempt.holds]);
+    if (!isDue(holds)) return null;
     try {
       return await target.publish({
         ...publication,
         run,
-        holds: withoutTwice([...publication.holds, ...holds]),
+        holds,
         slices,
         afresh,
         checks,
         released,
-        tellHolds,
+        tellHolds: !sameHolds(state.holds, holds),
         tracer: context.tracer,
         // A try that failed may have come to pass all the same.
         ...(tries === 1 ? { known: state } : {}),

@@ -10,7 +10,7 @@ import type { Day } from '../core/days.ts';
 import type { DriftRecord, FetchRecord, PrunedFetch, RunRecord } from '../core/records.ts';
 import type { BookkeepingTables, DriftTable, ReceiptTable, RunTable } from './bookkeeping-tables.ts';
 import { type AppliedMigration, type Migration, pendingMigrations, readMigrations } from './migrations.ts';
-import type { HoldRecord, LoadSlice, Publication, Receipts, TargetName } from './target.ts';
+import type { HoldRecord, HoldTold, LoadSlice, Publication, Receipts, TargetName } from './target.ts';
 
 export type Bookkeeping = Kysely<BookkeepingTables>;
 
@@ -131,6 +131,15 @@ export async function currentReceipts(db: Bookkeeping): Promise<Receipts> {
     receipts.set(pipeline, days.set(day as Day, digest));
   }
   return receipts;
+}
+
+/** What is kept back, as the target tells it. */
+export async function holdsTold(db: Bookkeeping): Promise<HoldTold[]> {
+  const rows = await db
+    .selectFrom('etl.hold')
+    .select(['pipeline', sql<Day>`cast(slice_day as varchar)`.as('slice_day'), 'digest', 'detail'])
+    .execute();
+  return rows;
 }
 
 /** The newest run recorded; ids sort by birth. */

@@ -34,6 +34,9 @@ export interface HoldRecord {
   readonly held_at: string;
 }
 
+/** What tells one hold from another: the content that is kept back, and why. */
+export type HoldTold = Pick<HoldRecord, 'pipeline' | 'slice_day' | 'digest' | 'detail'>;
+
 /** Everything that one run makes visible in a target. */
 export interface Publication {
   readonly run: RunRecord;
@@ -109,6 +112,8 @@ export interface TargetState {
   readonly isOutdated: boolean;
   /** Newest run recorded in the target, or null; later ones are due for recording. */
   readonly lastRunId: string | null;
+  /** The holds that it tells. */
+  readonly holds: readonly HoldTold[];
 }
 
 /** What a warehouse says of itself. Writes nothing. */

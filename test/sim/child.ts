@@ -10,6 +10,7 @@ import { CrashPoints } from './crash-points.ts';
 import { FileWatch } from './file-watch.ts';
 import type { Ended, Order, Reply, Work } from './orders.ts';
 import { Random } from './random.ts';
+import { TokenWatch } from './token-watch.ts';
 
 /** Pauses pass by themselves up to this; the timeouts of the settings are longer. */
 const LONGEST_PAUSE_MS = 100_000;
@@ -37,6 +38,7 @@ const { runRelease } = await import('../../src/run/again.ts');
 const { verify } = await import('../../src/run/verify.ts');
 const { asEtlError, exitCodeOf } = await import('../../src/core/errors.ts');
 points.watchEngines();
+const tokens = new TokenWatch();
 
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 const unseen = { begin: () => {}, window: () => {}, end: () => {}, note: () => {} };
@@ -50,6 +52,7 @@ async function carryOut(order: Order): Promise<void> {
   const home = order.env.PARTNER_ETL_HOME ?? '';
   files.note(descriptor === null ? null : { descriptor, home, attic: order.notes?.attic ?? '' });
   const file = new ClockFile(order.clockFile);
+  tokens.watch(file);
   const isReceiver = order.work.some(({ kind }) => kind === 'receive');
   const clock = new SimulatedClock(file, isReceiver ? LONGEST_RECEIVER_PAUSE_MS : LONGEST_PAUSE_MS);
   const config = await loadConfig({ env: order.env, cwd: home, packageRoot: order.packageRoot });
@@ -65,8 +68,9 @@ async function carryOut(order: Order): Promise<void> {
   points.arm(null, null);
   files.note(null);
   const locksLeft = await locksAfterAll(home);
+  const expiredTokens = tokens.watch(null);
   file.close();
-  send({ kind: 'done', ended, passed, locksLeft });
+  send({ kind: 'done', ended, passed, locksLeft, expiredTokens });
 }
 
 /**

@@ -25,6 +25,8 @@ export class Crew {
   nights = 0;
   /** Lock files that processes still hold after their work. */
   readonly locksLeft: string[] = [];
+  /** Calls that were sent with a token that had expired by then. */
+  expiredTokens = 0;
 
   constructor(seed: number, place: Place, processes: Processes) {
     this.seed = seed;
@@ -38,7 +40,9 @@ export class Crew {
   }
 
   private told(outcome: Outcome): Outcome {
-    if (outcome.kind === 'done') this.locksLeft.push(...outcome.locksLeft);
+    if (outcome.kind === 'died') return outcome;
+    this.locksLeft.push(...outcome.locksLeft);
+    this.expiredTokens += outcome.expiredTokens;
     return outcome;
   }
 

@@ -51,4 +51,6 @@ export type Reply =
       readonly passed: Readonly<Record<PointKind, number>>;
       /** Lock files that are still open, though the work has ended. */
       readonly locksLeft: readonly string[];
+      /** Calls that were sent with a token that had expired by then. */
+      readonly expiredTokens: number;
     };

@@ -139,11 +139,8 @@ export class Simulation {
     for (const outcome of outcomes) this.tell(outcome, run);
     if (powerIsCut) this.losePower();
     rmSync(this.place.notes, { force: true });
-    await this.learn(
-      work,
-      outcomes.flatMap((one, i) => (one.kind === 'done' ? one.ended : died(apart[i]!))),
-      apart.length === 1 && !receiving,
-    );
+    const ended = outcomes.flatMap((one, i) => (one.kind === 'done' ? one.ended : died(apart[i]!)));
+    await this.learn(work, ended);
     await this.compare(outcomes.some((one) => one.kind === 'died'));
   }
 
@@ -183,7 +180,7 @@ export class Simulation {
   }
 
   /** Tells the models what the runs have seen, and looks at what the service saw of them. */
-  private async learn(work: readonly Work[], ended: readonly Ended[], isAlone = true): Promise<void> {
+  private async learn(work: readonly Work[], ended: readonly Ended[]): Promise<void> {
     for (const [i, one] of work.entries()) {
       const { exitCode, codes, messages, isBug } = ended[i]!;
       const isRefused = exitCode === 4 && !this.mayRefuseTwice(codes);
@@ -197,12 +194,11 @@ export class Simulation {
     }
     for (const lock of this.crew.locksLeft.splice(0))
       this.flaws.push(`a process has ended its work, and still holds ${lock}`);
-    const { failures, overBudget, statuses } = this.place.sandbox.stats;
+    const { failures, overBudget } = this.place.sandbox.stats;
     for (const failure of failures) this.flaws.push(`the sandbox itself broke: ${failure}`);
     for (const budget of Object.keys(overBudget)) this.flaws.push(`the budget of ${budget} was exceeded`);
-    // Where two processes live in one time, the pause of one may pass while the call of the other is on its way.
-    if (statuses[401] && isAlone && refusalsOfTokens(this.scenario) === 0)
-      this.flaws.push(`${statuses[401]} calls with a token that had expired`);
+    if (this.crew.expiredTokens > 0) this.flaws.push(`${this.crew.expiredTokens} calls with a token that had expired`);
+    this.crew.expiredTokens = 0;
   }
 
   /** A call is not repeated after the token that was asked for because of it is refused as well: by another fault, or a change. */
