@@ -6,6 +6,7 @@ import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { FetchRecord } from '../core/records.ts';
+import { packPlace } from './pack-entry.ts';
 
 const SIDECAR = '.json';
 export const RUN_RECORDS = '.ndjson';
@@ -65,9 +66,21 @@ async function* sidecarRecords(
   for (const name of names) {
     const record = recordIn(await readFile(path.join(folder, name), 'utf8'));
     // Its id is the file's name: under another one it would pass for a fetch that never was.
-    if (record && `${record.fetch_id}${SIDECAR}` === name) yield record;
+    if (record && `${record.fetch_id}${SIDECAR}` === name && agrees(record)) yield record;
     else warn(`${path.join(folder, name)} is no fetch record and is left out`, { file: path.join(folder, name) });
   }
+}
+
+/** An answer in a file of its own is named by its sha256: a record that says them differently would have a sound answer restored. */
+function agrees({ sha256, vault_path: at }: FetchRecord): boolean {
+  return typeof at !== 'string' || packPlace(at) !== null || path.basename(at).startsWith(`${sha256}.`);
+}
+
+/** Where the fetches are recorded whose answers lie in a pack; relative to what the pack's path is relative to. */
+export function recordsOf(pack: string): string {
+  const month = path.dirname(pack);
+  const name = `${path.basename(pack, path.extname(pack))}${RUN_RECORDS}`;
+  return path.join(path.dirname(path.dirname(month)), 'fetches', path.basename(month), name);
 }
 
 async function* runRecords(file: string, warn: WarnOfFile): AsyncGenerator<FetchRecord> {

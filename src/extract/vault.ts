@@ -138,6 +138,17 @@ export class Vault {
     }
   }
 
+  /** The file in which the fetch was recorded alone, where it stands but is no record of it any more; null: there is no such file. */
+  async damagedRecord(pipeline: string, fetchId: string): Promise<string | null> {
+    const name = `${fetchId}.json`;
+    const folder = path.join(this.root, pipeline, 'fetches');
+    for (const month of await list(folder)) {
+      const file = path.join(folder, month, name);
+      if (await isThere(file)) return path.relative(this.home, file);
+    }
+    return null;
+  }
+
   /** When the answer, which lies in a file of its own, was pruned; null where it is there, or never was. */
   private async prunedAt({ pruned_at: at, vault_path: file }: FetchRecord): Promise<string | null> {
     return at === undefined || file === null || (await isThere(path.resolve(this.home, file))) ? null : at;

@@ -53,7 +53,7 @@ export interface LostAnswer {
 export async function lostBeside(
   { vault, log }: Pick<RunContext, 'vault' | 'log'>,
   pipeline: Pipeline,
-  needed: ReadonlyMap<string, string>,
+  needed: ReadonlyMap<string, unknown>,
 ): Promise<LostAnswer[]> {
   const lost: LostAnswer[] = [];
   const telling = vault.warning((problem, fields = {}) => {
@@ -66,7 +66,7 @@ export async function lostBeside(
 
 async function* besides(
   fetches: AsyncIterable<FetchRecord>,
-  needed: ReadonlyMap<string, string>,
+  needed: ReadonlyMap<string, unknown>,
 ): AsyncGenerator<FetchRecord> {
   for await (const fetch of fetches) if (!needed.has(fetch.fetch_id) && fetch.pruned_at === undefined) yield fetch;
 }

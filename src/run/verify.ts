@@ -3,13 +3,14 @@
  * target holds what the lake holds, to the last digit. Finds differences and changes nothing.
  */
 import path from 'node:path';
-import { dayAt } from '../core/days.ts';
+import { type Day, type DayRange, dayAt } from '../core/days.ts';
 import { asEtlError } from '../core/errors.ts';
 import { bornMs } from '../core/ids.ts';
 import { type Pipeline, wholeName } from '../core/pipeline.ts';
 import type { FetchRecord } from '../core/records.ts';
 import { differingSums } from '../engine/control-sums.ts';
 import { Engine, quoteList, quoteName } from '../engine/duckdb.ts';
+import { recordsOf } from '../extract/fetch-order.ts';
 import { packPlace } from '../extract/pack-entry.ts';
 import type { SliceEntry } from '../lake/entries.ts';
 import { brokenText } from '../warehouse/checks.ts';
@@ -86,8 +87,11 @@ async function verifyVault(
     underHolds.has(fetchId) ? restore(pipeline, file) : refetch(pipeline, from, to, file);
   for await (const state of answersBehind(context.vault, pipeline, needed.keys())) {
     if (state.kind === 'missing') {
-      const day = needed.get(state.fetchId)!;
-      found(day, `the record of fetch ${state.fetchId} is missing`, mend(state.fetchId, day, day));
+      const id = state.fetchId;
+      const { from, to } = needed.get(id)!;
+      const file = await context.vault.damagedRecord(pipeline.name, id);
+      const problem = file === null ? `the record of fetch ${id} is missing` : `${file} is no record of fetch ${id}`;
+      found(from, problem, mend(id, from, to, file ?? undefined));
     } else if (state.kind === 'pruned') pruned += 1;
     else answers += 1;
     if (state.kind !== 'damaged') continue;
@@ -100,21 +104,25 @@ async function verifyVault(
   return { answers, pruned };
 }
 
-/** Fetch → a day whose slice stands on it. */
-async function answersNeeded(context: RunContext, engine: Engine, pipeline: Pipeline): Promise<Map<string, string>> {
-  const needed = new Map<string, string>();
+/** Fetch → the days whose slices stand on it, from the first to the last. */
+async function answersNeeded(context: RunContext, engine: Engine, pipeline: Pipeline): Promise<Map<string, DayRange>> {
+  const needed = new Map<string, DayRange>();
   const slices = [...(await context.lake.slices(pipeline.name)).values()];
   if (!pipeline.versions) {
-    for (const { content } of slices) needed.set(content.fetch_id, content.day);
+    // In the order of their days.
+    for (const { content } of slices)
+      needed.set(content.fetch_id, { from: needed.get(content.fetch_id)?.from ?? content.day, to: content.day });
     return needed;
   }
   const files = slices.flatMap((entry) => context.lake.rowsFile(pipeline.name, entry) ?? []);
   if (files.length === 0) return needed;
   const day = quoteName(pipeline.day);
   const rows = await engine
-    .rows(`SELECT fetch_id, max(${day})::VARCHAR AS day FROM read_parquet(${quoteList(files)}) GROUP BY fetch_id`)
+    .rows(
+      `SELECT fetch_id, min(${day})::VARCHAR AS "from", max(${day})::VARCHAR AS "to" FROM read_parquet(${quoteList(files)}) GROUP BY fetch_id`,
+    )
     .catch(() => []); // a file that cannot be read is told with the lake
-  for (const row of rows) needed.set(String(row.fetch_id), String(row.day));
+  for (const { fetch_id: id, from, to } of rows) needed.set(String(id), { from: from as Day, to: to as Day });
   return needed;
 }
 
@@ -266,13 +274,18 @@ function mendOfPack(
   file: string,
 ): Pick<Difference, 'day' | 'mend'> {
   const day = dayAt(bornMs(path.basename(file, path.extname(file))), timeZone);
-  const restored = fromBackup(path.relative(paths.root, file));
+  const restored = fromBackup(withRecords(path.relative(paths.root, file)));
   return { day, mend: `${restored}, then partner-etl replay ${name} --from ${day} --to ${day}` };
 }
 
-/** The file that holds the answer, relative to the home directory. */
+/** The file that holds the answer, relative to the home directory; a pack with its records. */
 function fileOf({ vault_path: place }: FetchRecord): string | undefined {
-  return place === null ? undefined : (packPlace(place)?.pack ?? place);
+  return place === null ? undefined : withRecords(packPlace(place)?.pack ?? place);
+}
+
+/** Nothing tells whether a pack lost an answer, or its records where the answer lies and what it is. */
+function withRecords(file: string): string {
+  return path.extname(file) === '.pack' ? `${file} and ${recordsOf(file)}` : file;
 }
 
 /** `file`: what is damaged, relative to the home directory. */

@@ -1,5 +1,5 @@
 /** Slices that stand on an answer which the vault has lost: asked for again they stand on the new one, also where it says the same. */
-import { rm, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { addDays, type Day } from '../../src/core/days.ts';
@@ -65,6 +65,23 @@ it.each<[string, string, (record: FetchRecord) => Promise<void>]>([
   expect(now.content.fetch_id).not.toBe(before.content.fetch_id);
   expect((await world.differences(range())).filter((line) => line.startsWith('orders'))).toEqual([]);
   expect(await refetch()).toMatchObject({ slices_changed: 0, slices_unchanged: 4 });
+});
+
+it('a record that names another answer is told by its own file, and the answer is left alone', async () => {
+  const { record } = await stoodOn();
+  const name = path.join('vault', 'orders', 'fetches', record.started_at.slice(0, 7), `${record.fetch_id}.json`);
+  const text = await readFile(at(name), 'utf8');
+  const [wrong] = [record.vault_path!.replace(/.(?=\.)/, (letter) => (letter === '0' ? '1' : '0'))];
+  await writeFile(at(name), text.replace(record.vault_path!, wrong));
+  const window = `--from ${first} --to ${addDays(first, 3)}`;
+  expect(await differences()).toMatchObject([
+    {
+      problem: `${name} is no record of fetch ${record.fetch_id}`,
+      mend: `partner-etl backfill orders ${window} --refetch`,
+    },
+  ]);
+  await writeFile(at(name), text);
+  expect(await differences()).toEqual([]);
 });
 
 it('under a slice whose newer answer is held comes back from a backup, since the newer one is held again', async () => {

@@ -1,7 +1,8 @@
 /** Nights of commission look-ups against the sandbox: what is asked, what is stored, what comes into the warehouse. */
-import { readdir, rm, truncate } from 'node:fs/promises';
+import { readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { recordsOf } from '../../src/extract/fetch-order.ts';
 import { runRelease, runReplay } from '../../src/run/again.ts';
 import { explain, listRejects } from '../../src/run/explain.ts';
 import { statusOf } from '../../src/run/status.ts';
@@ -353,7 +354,26 @@ it('verify names a pack that lost what no slice stands on, and where it comes ba
   const file = `vault/commission-rates/packs/2026-03/${pack}`;
   const replay = 'partner-etl replay commission-rates --from 2026-03-21 --to 2026-03-21';
   expect(warnings).toMatchObject([
-    { hop: 'vault', day: '2026-03-21', mend: `restore ${file} from a backup, then ${replay}` },
+    { hop: 'vault', day: '2026-03-21', mend: `restore ${file} and ${recordsOf(file)} from a backup, then ${replay}` },
   ]);
   expect(warnings[0]?.problem).toContain(file);
+});
+
+it('verify names the records beside the pack where they say other content than lies there', async () => {
+  await open(3);
+  await rates();
+  const folder = path.join(world.home, 'vault/commission-rates/fetches/2026-03');
+  const [name] = await readdir(folder);
+  const file = path.join(folder, name!);
+  const text = await readFile(file, 'utf8');
+  await writeFile(
+    file,
+    text.replace(/("sha256":")(.)/, (_, before, letter) => `${before}${letter === '0' ? '1' : '0'}`),
+  );
+  const [difference, ...others] = (await world.within(verify)).differences;
+  const records = path.relative(world.home, file);
+  const pack = records.replace('fetches', 'packs').replace('ndjson', 'pack');
+  expect(recordsOf(pack)).toBe(records);
+  expect(difference?.mend).toBe(`restore ${pack} and ${records} from a backup; the rows themselves are in the lake`);
+  expect(others).toEqual([]);
 });
