@@ -11,6 +11,9 @@ import { packPlace } from './pack-entry.ts';
 const SIDECAR = '.json';
 export const RUN_RECORDS = '.ndjson';
 
+/** Of an answer in a file of its own: pipeline, and its sha256, by which it is named. */
+const ANSWER = /^vault\/([^/]+)\/answers\/([^/]{2})\/([^/.]+)\.(?:json|csv|segment)(?:\.gz)?$/;
+
 /** Calls in flight at once complete in another order than they began; no more than this many. */
 const DISORDER = 1024;
 
@@ -71,9 +74,11 @@ async function* sidecarRecords(
   }
 }
 
-/** An answer in a file of its own is named by its sha256: a record that says them differently would have a sound answer restored. */
-function agrees({ sha256, vault_path: at }: FetchRecord): boolean {
-  return typeof at !== 'string' || packPlace(at) !== null || path.basename(at).startsWith(`${sha256}.`);
+/** Whether its answer, where that is a file of its own, lies where such a one does: else a sound answer would be missed, and asked for. */
+function agrees({ pipeline, sha256, vault_path: at }: FetchRecord): boolean {
+  if (typeof at !== 'string' || packPlace(at) !== null) return true;
+  const [, whose, folder, name] = ANSWER.exec(at) ?? [];
+  return whose === pipeline && name === sha256 && folder === sha256?.slice(0, 2);
 }
 
 /** Where the fetches are recorded whose answers lie in a pack; relative to what the pack's path is relative to. */

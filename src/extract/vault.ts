@@ -15,12 +15,13 @@ import { mkdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { createGunzip } from 'node:zlib';
 import { EtlError } from '../core/errors.ts';
+import { bornMs } from '../core/ids.ts';
 import { prunedWords } from '../core/pruned.ts';
 import type { FetchRecord } from '../core/records.ts';
 import { moveIntoPlace, namesIn, writeAtomic, writeJson } from '../disk/atomic.ts';
 import { FileSink } from '../disk/sink.ts';
 import { Erasures } from './erasures.ts';
-import { fetchesOf, RUN_RECORDS } from './fetch-order.ts';
+import { fetchesOf, RUN_RECORDS, recordsOf } from './fetch-order.ts';
 import type { MaskScope } from './mask-text.ts';
 import { type BodyKind, maskInPlace } from './masked-file.ts';
 import { Masker } from './masker.ts';
@@ -138,15 +139,28 @@ export class Vault {
     }
   }
 
-  /** The file in which the fetch was recorded alone, where it stands but is no record of it any more; null: there is no such file. */
-  async damagedRecord(pipeline: string, fetchId: string): Promise<string | null> {
-    const name = `${fetchId}.json`;
-    const folder = path.join(this.root, pipeline, 'fetches');
-    for (const month of await list(folder)) {
-      const file = path.join(folder, month, name);
-      if (await isThere(file)) return path.relative(this.home, file);
+  /**
+   * Where a fetch was recorded whose record is missing, relative to the home directory: a file of its own that is none any more, or the
+   * records of the run in which it was born, also where only their pack is left. Null: nothing tells.
+   */
+  async recordPlace(pipeline: string, fetchId: string): Promise<string | null> {
+    const at = (...names: string[]) => path.join(this.root, pipeline, ...names);
+    const runs: string[] = [];
+    for (const month of await list(at('fetches'))) {
+      const alone = at('fetches', month, `${fetchId}.json`);
+      if (await isThere(alone)) return path.relative(this.home, alone);
+      for (const name of await list(at('fetches', month)))
+        if (name.endsWith(RUN_RECORDS)) runs.push(at('fetches', month, name));
     }
-    return null;
+    for (const month of await list(at('packs')))
+      for (const name of await list(at('packs', month)))
+        if (name.endsWith('.pack')) runs.push(recordsOf(at('packs', month, name)));
+    const born = (file: string) => bornMs(path.basename(file, RUN_RECORDS));
+    const place = runs
+      .filter((file) => born(file) <= bornMs(fetchId))
+      .sort((a, b) => born(a) - born(b))
+      .at(-1);
+    return place === undefined ? null : path.relative(this.home, place);
   }
 
   /** When the answer, which lies in a file of its own, was pruned; null where it is there, or never was. */

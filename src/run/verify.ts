@@ -89,8 +89,8 @@ async function verifyVault(
     if (state.kind === 'missing') {
       const id = state.fetchId;
       const { from, to } = needed.get(id)!;
-      const file = await context.vault.damagedRecord(pipeline.name, id);
-      const problem = file === null ? `the record of fetch ${id} is missing` : `${file} is no record of fetch ${id}`;
+      const file = await context.vault.recordPlace(pipeline.name, id);
+      const problem = `the record of fetch ${id} is missing${file === null ? '' : ` or damaged: ${file}`}`;
       found(from, problem, mend(id, from, to, file ?? undefined));
     } else if (state.kind === 'pruned') pruned += 1;
     else answers += 1;

@@ -9,14 +9,18 @@ it.each([
   ['is empty', ''],
   ['is of another fetch', '{"fetch_id": "f0000000009x"}'],
   [
+    'names an answer where none lies',
+    '{"fetch_id": "f0000000002x", "pipeline": "orders", "sha256": "ab12", "vault_path": "vault/orders/a~swers/ab/ab12.json"}',
+  ],
+  [
     'names another answer than it describes',
-    '{"fetch_id": "f0000000002x", "sha256": "ab12", "vault_path": "vault/orders/answers/ab/ab13.json.gz"}',
+    '{"fetch_id": "f0000000002x", "pipeline": "orders", "sha256": "ab12", "vault_path": "vault/orders/answers/ab/ab13.json.gz"}',
   ],
 ])('a record that %s is left out and told by name; the others are there', async (_, text) => {
   const folder = await mkdtemp(path.join(tmpdir(), 'etl-fetch-order-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const ids = ['f0000000001x', 'f0000000002x', 'f0000000003x'];
-  const sound = ['', '', ', "sha256": "ab12", "vault_path": "vault/orders/answers/ab/ab12.json"'];
+  const sound = ['', '', ', "pipeline": "orders", "sha256": "ab12", "vault_path": "vault/orders/answers/ab/ab12.json"'];
   for (const [i, id] of ids.entries())
     await writeFile(path.join(folder, `${id}.json`), `{"fetch_id": "${id}"${sound[i]}}`);
   await writeFile(path.join(folder, `${ids[1]}.json`), text);

@@ -76,7 +76,7 @@ it('a record that names another answer is told by its own file, and the answer i
   const window = `--from ${first} --to ${addDays(first, 3)}`;
   expect(await differences()).toMatchObject([
     {
-      problem: `${name} is no record of fetch ${record.fetch_id}`,
+      problem: `the record of fetch ${record.fetch_id} is missing or damaged: ${name}`,
       mend: `partner-etl backfill orders ${window} --refetch`,
     },
   ]);

@@ -376,4 +376,14 @@ it('verify names the records beside the pack where they say other content than l
   expect(recordsOf(pack)).toBe(records);
   expect(difference?.mend).toBe(`restore ${pack} and ${records} from a backup; the rows themselves are in the lake`);
   expect(others).toEqual([]);
+
+  const id = /"fetch_id":"(\w+)"/.exec(text)![1]!;
+  await writeFile(file, text.replace(id, `${id.slice(0, -1)}~`));
+  const told = {
+    problem: `the record of fetch ${id} is missing or damaged: ${records}`,
+    mend: `restore ${records} from a backup; the rows themselves are in the lake`,
+  };
+  expect((await world.within(verify)).differences).toMatchObject([told]);
+  await rm(file);
+  expect((await world.within(verify)).differences).toMatchObject([told]);
 });
