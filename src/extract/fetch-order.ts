@@ -12,7 +12,7 @@ const SIDECAR = '.json';
 export const RUN_RECORDS = '.ndjson';
 
 /** Of an answer in a file of its own: pipeline, and its sha256, by which it is named. */
-const ANSWER = /^vault\/([^/]+)\/answers\/([^/]{2})\/([^/.]+)\.(?:json|csv|segment)(?:\.gz)?$/;
+const ANSWER = /^vault[/\\]([^/\\]+)[/\\]answers[/\\]([^/\\]{2})[/\\]([^/\\.]+)\.(?:json|csv|segment)(?:\.gz)?$/;
 
 /** Calls in flight at once complete in another order than they began; no more than this many. */
 const DISORDER = 1024;
