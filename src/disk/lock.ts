@@ -89,15 +89,13 @@ async function isSound(file: string): Promise<boolean> {
   const copy = `${file}.${randomBytes(6).toString('hex')}.tmp`;
   try {
     await copyFile(file, copy);
-  } catch (error) {
-    await rm(copy, { force: true });
-    throw error;
-  }
-  try {
-    (await DuckDBInstance.create(copy, { ...SMALL, access_mode: 'READ_ONLY' })).closeSync();
-    return true;
-  } catch {
-    return false;
+    return await DuckDBInstance.create(copy, { ...SMALL, access_mode: 'READ_ONLY' }).then(
+      (instance) => {
+        instance.closeSync();
+        return true;
+      },
+      () => false,
+    );
   } finally {
     await rm(copy, { force: true });
   }

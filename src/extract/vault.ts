@@ -28,6 +28,7 @@ import { Masker } from './masker.ts';
 import type { PackFiles } from './pack.ts';
 import { entryOf, isBodyOf, type PackEntry, type PackPlace, PlacedGroup, packPlace, readEntry } from './pack-entry.ts';
 import { prunedEntries } from './pack-marks.ts';
+import { runRecords } from './run-records.ts';
 import { sidecarFile } from './vault-pruning.ts';
 
 const READ_BYTES = 1024 * 1024;
@@ -112,8 +113,7 @@ export class Vault {
   /** Where the answers of a run's look-ups are packed. */
   packFiles(pipeline: string, runId: string, month: string): PackFiles {
     const packFile = path.join(this.root, pipeline, 'packs', month, `${runId}.pack`);
-    const recordsFile = path.join(this.root, pipeline, 'fetches', month, `${runId}${RUN_RECORDS}`);
-    return { packFile, recordsFile, packPath: path.relative(this.home, packFile) };
+    return { packFile, recordsFile: recordsOf(packFile), packPath: path.relative(this.home, packFile) };
   }
 
   /**
@@ -145,13 +145,11 @@ export class Vault {
    */
   async recordPlace(pipeline: string, fetchId: string): Promise<string | null> {
     const at = (...names: string[]) => path.join(this.root, pipeline, ...names);
-    const runs: string[] = [];
     for (const month of await list(at('fetches'))) {
       const alone = at('fetches', month, `${fetchId}.json`);
       if (await isThere(alone)) return path.relative(this.home, alone);
-      for (const name of await list(at('fetches', month)))
-        if (name.endsWith(RUN_RECORDS)) runs.push(at('fetches', month, name));
     }
+    const runs = (await runRecords(this.root, pipeline)).map(({ file }) => file);
     for (const month of await list(at('packs')))
       for (const name of await list(at('packs', month)))
         if (name.endsWith('.pack')) runs.push(recordsOf(at('packs', month, name)));

@@ -12,15 +12,7 @@ import { fieldsAbout } from '../core/log.ts';
 import type { DriftRecord, FetchRecord, PrunedFetch, RunRecord } from '../core/records.ts';
 import { changedSlices } from '../warehouse/changes.ts';
 import { BlockedByChecks, type Check } from '../warehouse/checks.ts';
-import type {
-  HoldRecord,
-  HoldTold,
-  LoadSlice,
-  Publication,
-  PublishResult,
-  Target,
-  TargetState,
-} from '../warehouse/target.ts';
+import type { HoldRecord, LoadSlice, Publication, PublishResult, Target, TargetState } from '../warehouse/target.ts';
 import { NO_STATE } from '../warehouse/target-state.ts';
 import {
   allCheckHolds,
@@ -145,28 +137,26 @@ async function publishAttempt(
 ): Promise<PublishResult | null> {
   const { context, target } = attempt;
   const { isOutdated, lastRunId } = state;
-  // A changed setting, a newer program's tables, and what is held or no longer held, are published like a changed slice: views must
-  // say it at once.
-  const isDue = (holds: readonly HoldTold[]) =>
-    attempt.slices.length > 0 || isOutdated || !sameHolds(state.holds, holds);
-  if (!isDue(await lakeHolds(context))) return null;
-  const released = await releasedDigests(context);
-  const publication = await publicationOf(context, lastRunId, ending([]), { drift, pruned });
+  const inLake = await lakeHolds(context);
+  let recorded: Recorded | null = null;
   for (let tries = 1; ; ) {
     const { slices } = attempt;
     const run = ending(attempt.holds);
-    const holds = withoutTwice([...publication.holds, ...attempt.holds]);
-    if (!isDue(holds)) return null;
+    const holds = withoutTwice([...inLake, ...attempt.holds]);
+    const tellHolds = !sameHolds(state.holds, holds);
+    // A changed setting, a newer program's tables, and what is held or no longer held, are published like a changed slice: views must
+    // say it at once.
+    if (slices.length === 0 && !tellHolds && !isOutdated) return null;
+    recorded ??= await recordedWith(context, lastRunId, run.run_id, { drift, pruned });
     try {
       return await target.publish({
-        ...publication,
+        ...recorded,
         run,
         holds,
         slices,
         afresh,
         checks,
-        released,
-        tellHolds: !sameHolds(state.holds, holds),
+        tellHolds,
         tracer: context.tracer,
         // A try that failed may have come to pass all the same.
         ...(tries === 1 ? { known: state } : {}),
@@ -185,14 +175,17 @@ async function publishAttempt(
   }
 }
 
-/** `last`: the newest run that the target knows; null: none. */
-async function publicationOf(
+/** What a publication records beside slices and holds; the same for every try. */
+type Recorded = Pick<Publication, 'runs' | 'drift' | 'pruned' | 'fetches' | 'released'>;
+
+/** Of run `runId`. `last`: the newest run that the target knows; null: none. */
+async function recordedWith(
   context: RunContext,
   last: string | null,
-  run: RunRecord,
+  runId: string,
   { drift, pruned }: Pick<PublishWhat, 'drift' | 'pruned'>,
-): Promise<Omit<Publication, 'slices'>> {
-  const earlier = (await runsSince(context.paths.runs, last)).filter((r) => r.run_id !== run.run_id);
+): Promise<Recorded> {
+  const earlier = (await runsSince(context.paths.runs, last)).filter((r) => r.run_id !== runId);
   const unseen = [...drift];
   // Answers are deleted at the end of a run, when its record is published already.
   const gone = [...(last === null ? [] : await prunedInRun(context.paths.runs, last)), ...pruned];
@@ -201,12 +194,11 @@ async function publicationOf(
     gone.push(...(await prunedInRun(context.paths.runs, r.run_id)));
   }
   return {
-    run,
     runs: earlier,
     drift: unseen,
     pruned: gone,
-    holds: await lakeHolds(context),
-    fetches: await fetchesBetween(context, last, run.run_id),
+    fetches: await fetchesBetween(context, last, runId),
+    released: await releasedDigests(context),
   };
 }
 

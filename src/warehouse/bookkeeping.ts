@@ -134,12 +134,11 @@ export async function currentReceipts(db: Bookkeeping): Promise<Receipts> {
 }
 
 /** What is kept back, as the target tells it. */
-export async function holdsTold(db: Bookkeeping): Promise<HoldTold[]> {
-  const rows = await db
+export function holdsTold(db: Bookkeeping): Promise<HoldTold[]> {
+  return db
     .selectFrom('etl.hold')
     .select(['pipeline', sql<Day>`cast(slice_day as varchar)`.as('slice_day'), 'digest', 'detail'])
     .execute();
-  return rows;
 }
 
 /** The newest run recorded; ids sort by birth. */

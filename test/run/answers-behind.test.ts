@@ -71,7 +71,7 @@ it('a record that names another answer is told by its own file, and the answer i
   const { record } = await stoodOn();
   const name = path.join('vault', 'orders', 'fetches', record.started_at.slice(0, 7), `${record.fetch_id}.json`);
   const text = await readFile(at(name), 'utf8');
-  const [wrong] = [record.vault_path!.replace(/.(?=\.)/, (letter) => (letter === '0' ? '1' : '0'))];
+  const wrong = record.vault_path!.replace(/.(?=\.)/, (letter) => (letter === '0' ? '1' : '0'));
   await writeFile(at(name), text.replace(record.vault_path!, wrong));
   const window = `--from ${first} --to ${addDays(first, 3)}`;
   expect(await differences()).toMatchObject([
