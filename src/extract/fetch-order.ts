@@ -11,8 +11,14 @@ import { packPlace } from './pack-entry.ts';
 const SIDECAR = '.json';
 export const RUN_RECORDS = '.ndjson';
 
-/** Of an answer in a file of its own: pipeline, and its sha256, by which it is named. */
-const ANSWER = /^vault[/\\]([^/\\]+)[/\\]answers[/\\]([^/\\]{2})[/\\]([^/\\.]+)\.(?:json|csv|segment)(?:\.gz)?$/;
+/** What the name of a stored answer ends in; one that is kept as gzip has `.gz` behind it. */
+const ANSWER_ENDINGS = ['json', 'csv', 'txt', 'segment'] as const;
+export type AnswerEnding = (typeof ANSWER_ENDINGS)[number];
+
+/** Where an answer lies that is a file of its own, named by its sha256; relative to the vault. */
+export function answerPlace(pipeline: string, sha256: string, ending: AnswerEnding): string {
+  return path.join(pipeline, 'answers', sha256.slice(0, 2), `${sha256}.${ending}`);
+}
 
 /** Calls in flight at once complete in another order than they began; no more than this many. */
 const DISORDER = 1024;
@@ -77,8 +83,8 @@ async function* sidecarRecords(
 /** Whether its answer, where that is a file of its own, lies where such a one does: else a sound answer would be missed, and asked for. */
 function agrees({ pipeline, sha256, vault_path: at }: FetchRecord): boolean {
   if (typeof at !== 'string' || packPlace(at) !== null) return true;
-  const [, whose, folder, name] = ANSWER.exec(at) ?? [];
-  return whose === pipeline && name === sha256 && folder === sha256?.slice(0, 2);
+  const places = ANSWER_ENDINGS.map((ending) => path.join('vault', answerPlace(pipeline, sha256 ?? '', ending)));
+  return places.some((place) => at === place || at === `${place}.gz`);
 }
 
 /** Where the fetches are recorded whose answers lie in a pack; relative to what the pack's path is relative to. */

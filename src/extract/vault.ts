@@ -21,7 +21,7 @@ import type { FetchRecord } from '../core/records.ts';
 import { moveIntoPlace, namesIn, writeAtomic, writeJson } from '../disk/atomic.ts';
 import { FileSink } from '../disk/sink.ts';
 import { Erasures } from './erasures.ts';
-import { fetchesOf, RUN_RECORDS, recordsOf } from './fetch-order.ts';
+import { type AnswerEnding, answerPlace, fetchesOf, RUN_RECORDS, recordsOf } from './fetch-order.ts';
 import type { MaskScope } from './mask-text.ts';
 import { type BodyKind, maskInPlace } from './masked-file.ts';
 import { Masker } from './masker.ts';
@@ -84,10 +84,10 @@ export class Vault {
   }
 
   /** Opens a body for writing; `scratch` is a file on the same file system, `extension` what the stored file's name ends in. */
-  async receive(pipeline: string, scratch: string, extension = 'json'): Promise<VaultBody> {
+  async receive(pipeline: string, scratch: string, extension: AnswerEnding = 'json'): Promise<VaultBody> {
     await mkdir(path.dirname(scratch), { recursive: true });
     const place = async (sha256: string, isGzip: boolean): Promise<string> => {
-      const plain = path.join(this.root, pipeline, 'answers', sha256.slice(0, 2), `${sha256}.${extension}`);
+      const plain = path.join(this.root, answerPlace(pipeline, sha256, extension));
       const [name, other] = isGzip ? [`${plain}.gz`, plain] : [plain, `${plain}.gz`];
       if ((await isThere(other)) && !(await isThere(name))) return path.relative(this.home, other);
       // Also over one of that name: it holds the same, or is damaged and asked for again to be mended.
