@@ -232,7 +232,7 @@ describe('lookup product', () => {
 
   it('--json: the record as sent, digits kept', async () => {
     const json = '4.500000000000000000001';
-    world.sandbox.addFault({ endpoint: 'product', kind: 'raw-value', field: 'rating', json });
+    world.sandbox.addFault({ endpoint: 'product', ean: a, kind: 'raw-value', field: 'rating', json });
     const { code, out } = await lookup(['product', a, UNKNOWN, '--json']);
     expect(code).toBe(3);
     expect(out).toContain(`"rating": ${json},\n`);
