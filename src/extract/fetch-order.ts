@@ -6,19 +6,10 @@ import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { FetchRecord } from '../core/records.ts';
-import { packPlace } from './pack-entry.ts';
+import { recordIn } from './fetch-record.ts';
+import { SIDECAR } from './sidecar.ts';
 
-const SIDECAR = '.json';
 export const RUN_RECORDS = '.ndjson';
-
-/** What the name of a stored answer ends in; one that is kept as gzip has `.gz` behind it. */
-const ANSWER_ENDINGS = ['json', 'csv', 'txt', 'segment'] as const;
-export type AnswerEnding = (typeof ANSWER_ENDINGS)[number];
-
-/** Where an answer lies that is a file of its own, named by its sha256; relative to the vault. */
-export function answerPlace(pipeline: string, sha256: string, ending: AnswerEnding): string {
-  return path.join(pipeline, 'answers', sha256.slice(0, 2), `${sha256}.${ending}`);
-}
 
 /** Calls in flight at once complete in another order than they began; no more than this many. */
 const DISORDER = 1024;
@@ -75,16 +66,12 @@ async function* sidecarRecords(
   for (const name of names) {
     const record = recordIn(await readFile(path.join(folder, name), 'utf8'));
     // Its id is the file's name: under another one it would pass for a fetch that never was.
-    if (record && `${record.fetch_id}${SIDECAR}` === name && agrees(record)) yield record;
-    else warn(`${path.join(folder, name)} is no fetch record and is left out`, { file: path.join(folder, name) });
+    if (record && `${record.fetch_id}${SIDECAR}` === name) yield record;
+    else
+      warn(`${path.join(folder, name)} is no fetch record, or is damaged, and is left out`, {
+        file: path.join(folder, name),
+      });
   }
-}
-
-/** Whether its answer, where that is a file of its own, lies where such a one does: else a sound answer would be missed, and asked for. */
-function agrees({ pipeline, sha256, vault_path: at }: FetchRecord): boolean {
-  if (typeof at !== 'string' || packPlace(at) !== null) return true;
-  const places = ANSWER_ENDINGS.map((ending) => path.join('vault', answerPlace(pipeline, sha256 ?? '', ending)));
-  return places.some((place) => at === place || at === `${place}.gz`);
 }
 
 /** Where the fetches are recorded whose answers lie in a pack; relative to what the pack's path is relative to. */
@@ -100,16 +87,7 @@ async function* runRecords(file: string, warn: WarnOfFile): AsyncGenerator<Fetch
     line++;
     const record = recordIn(text);
     if (record) yield record;
-    else warn(`${file}: line ${line} is torn and left out; what it recorded is asked again`, { file });
-  }
-}
-
-function recordIn(text: string): FetchRecord | null {
-  try {
-    const value = JSON.parse(text) as Partial<FetchRecord> | null;
-    return typeof value?.fetch_id === 'string' ? (value as FetchRecord) : null;
-  } catch {
-    return null;
+    else warn(`${file}: line ${line} is torn or damaged and left out; what it recorded is asked again`, { file });
   }
 }
 

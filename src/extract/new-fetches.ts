@@ -13,9 +13,9 @@ import { LIMITS } from '../core/limits.ts';
 import type { FetchRecord } from '../core/records.ts';
 import { namesIn, readIfThere } from '../disk/atomic.ts';
 import { RUN_RECORDS } from './fetch-order.ts';
+import { recordIn } from './fetch-record.ts';
 import { readRecords } from './run-records.ts';
-
-const SIDECAR = '.json';
+import { SIDECAR } from './sidecar.ts';
 
 export interface NewFetchesOptions {
   /** The folder of the vault. */
@@ -67,7 +67,7 @@ export class NewFetches {
   ): Promise<void> {
     if (seen.sidecars.has(name) || !(bornMs(name.slice(0, -SIDECAR.length)) >= this.sinceMs)) return;
     const text = await readIfThere(file);
-    const fetch = text === null ? null : parsed(text);
+    const fetch = text === null ? null : recordIn(text);
     seen.sidecars.add(name);
     if (fetch) take(fetch);
   }
@@ -90,14 +90,6 @@ export class NewFetches {
     const { records, bytes } = await readRecords({ runId, file, bytes: size }, from, () => undefined);
     seen.runs.set(name, bytes);
     for (const fetch of records) if (bornMs(fetch.fetch_id) >= this.sinceMs) take(fetch);
-  }
-}
-
-function parsed(text: string): FetchRecord | null {
-  try {
-    return JSON.parse(text) as FetchRecord;
-  } catch {
-    return null;
   }
 }
 

@@ -18,6 +18,7 @@ import type { Clock } from '../core/clock.ts';
 import { assert } from '../core/errors.ts';
 import type { FetchRecord } from '../core/records.ts';
 import { syncDir } from '../disk/atomic.ts';
+import { recordText } from './fetch-record.ts';
 import type { Vault } from './vault.ts';
 
 /** Plain JSON; amounts in it are texts. */
@@ -86,7 +87,7 @@ export class PackWriter {
   /** Resolves when the record and all entries before it are with the operating system. Errors: of writing. */
   record(fetch: FetchRecord): Promise<void> {
     this.refuseWhenOver();
-    const line = Buffer.from(`${JSON.stringify(fetch)}\n`);
+    const line = Buffer.from(`${recordText(fetch, 'line')}\n`);
     return new Promise((done, failed) => {
       this.waiting.push({ line, done, failed });
       this.writing ??= this.writeAll();

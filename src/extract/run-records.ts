@@ -3,6 +3,7 @@ import { open, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { FetchRecord } from '../core/records.ts';
 import { RUN_RECORDS } from './fetch-order.ts';
+import { recordIn } from './fetch-record.ts';
 
 const LINE_FEED = 0x0a;
 
@@ -33,7 +34,7 @@ export interface ReadRecords {
 
 /**
  * The records behind byte `from`, in the order of completion, up to the end of the last whole line: a command may be writing the
- * next one. What a power cut has torn is left out, and `warn` is told.
+ * next one. What is torn or damaged is left out, and `warn` is told.
  */
 export async function readRecords(
   { file, bytes }: RunRecords,
@@ -53,22 +54,14 @@ export async function readRecords(
       .toString('utf8', 0, end)
       .split('\n')
       .filter((line) => line !== '');
-    const records = lines.flatMap(parsed);
+    const records = lines.flatMap((line) => recordIn(line) ?? []);
     if (records.length < lines.length)
       warn(
-        `${file} has ${lines.length - records.length} torn records, which are left out: what they told of is asked again`,
+        `${file} has ${lines.length - records.length} torn or damaged records, which are left out: what they told of is asked again`,
       );
     return { records, bytes: from + end };
   } finally {
     await handle.close();
-  }
-}
-
-function parsed(line: string): FetchRecord[] {
-  try {
-    return [JSON.parse(line) as FetchRecord];
-  } catch {
-    return [];
   }
 }
 

@@ -2,9 +2,9 @@
  * The raw vault: every answer as it was received, immutable, named by its content.
  *
  *   vault/<pipeline>/answers/<ab>/<sha256>.json[.gz]     the body; `.gz` when it came with Content-Encoding gzip; .csv and .txt likewise
- *   vault/<pipeline>/fetches/<yyyy-mm>/<fetch_id>.json   the sidecar: the fetch record, also of a request that failed
+ *   vault/<pipeline>/fetches/<yyyy-mm>/<fetch_id>.json   the sidecar: the fetch record with its checksum, also of a request that failed
  *   vault/<pipeline>/packs/…, fetches/<yyyy-mm>/<run_id>.ndjson   both for look-ups, whose answers are small and many: see pack.ts
- *   (both may be gone by retention: see vault-pruning.ts, pack-marks.ts)
+ *   (answers and packs may be gone by retention: see vault-pruning.ts, pack-marks.ts)
  *   vault/<pipeline>/refused/<fetch_id>.json[.gz]        a body that is no report, as far as it was read, for a person to look at
  *
  * The name is the sha256 of the decoded body, so an answer that did not change is stored once, however it was compressed.
@@ -18,10 +18,10 @@ import { EtlError } from '../core/errors.ts';
 import { bornMs } from '../core/ids.ts';
 import { prunedWords } from '../core/pruned.ts';
 import type { FetchRecord } from '../core/records.ts';
-import { moveIntoPlace, namesIn, writeAtomic, writeJson } from '../disk/atomic.ts';
+import { moveIntoPlace, namesIn, writeAtomic } from '../disk/atomic.ts';
 import { FileSink } from '../disk/sink.ts';
 import { Erasures } from './erasures.ts';
-import { type AnswerEnding, answerPlace, fetchesOf, RUN_RECORDS, recordsOf } from './fetch-order.ts';
+import { fetchesOf, RUN_RECORDS, recordsOf } from './fetch-order.ts';
 import type { MaskScope } from './mask-text.ts';
 import { type BodyKind, maskInPlace } from './masked-file.ts';
 import { Masker } from './masker.ts';
@@ -29,7 +29,7 @@ import type { PackFiles } from './pack.ts';
 import { entryOf, isBodyOf, type PackEntry, type PackPlace, PlacedGroup, packPlace, readEntry } from './pack-entry.ts';
 import { prunedEntries } from './pack-marks.ts';
 import { runRecords } from './run-records.ts';
-import { sidecarFile } from './vault-pruning.ts';
+import { sidecarFile, writeSidecar } from './sidecar.ts';
 
 const READ_BYTES = 1024 * 1024;
 
@@ -84,10 +84,10 @@ export class Vault {
   }
 
   /** Opens a body for writing; `scratch` is a file on the same file system, `extension` what the stored file's name ends in. */
-  async receive(pipeline: string, scratch: string, extension: AnswerEnding = 'json'): Promise<VaultBody> {
+  async receive(pipeline: string, scratch: string, extension = 'json'): Promise<VaultBody> {
     await mkdir(path.dirname(scratch), { recursive: true });
     const place = async (sha256: string, isGzip: boolean): Promise<string> => {
-      const plain = path.join(this.root, answerPlace(pipeline, sha256, extension));
+      const plain = path.join(this.root, pipeline, 'answers', sha256.slice(0, 2), `${sha256}.${extension}`);
       const [name, other] = isGzip ? [`${plain}.gz`, plain] : [plain, `${plain}.gz`];
       if ((await isThere(other)) && !(await isThere(name))) return path.relative(this.home, other);
       // Also over one of that name: it holds the same, or is damaged and asked for again to be mended.
@@ -100,7 +100,7 @@ export class Vault {
 
   /** Writes the sidecar of a fetch. */
   async record(fetch: FetchRecord): Promise<void> {
-    await writeJson(sidecarFile(this.root, fetch.pipeline, fetch.started_at, fetch.fetch_id), fetch);
+    await writeSidecar(sidecarFile(this.root, fetch.pipeline, fetch.started_at, fetch.fetch_id), fetch);
   }
 
   /** Sets a body aside that is no answer, for a person to look at; returns the file's path. */

@@ -13,11 +13,13 @@ import { gzipSync } from 'node:zlib';
 import type { EtlError } from '../core/errors.ts';
 import type { FetchRecord } from '../core/records.ts';
 import { namesIn, syncFile, writeAtomic } from '../disk/atomic.ts';
+import { recordIn, recordText } from '../extract/fetch-record.ts';
 import { type MaskScope, maskJson } from '../extract/mask-text.ts';
 import { entryHead } from '../extract/pack.ts';
 import { entryOf, type PackPlace, packPlace, readEntry } from '../extract/pack-entry.ts';
 import { dropUnnamed, prunedEntries } from '../extract/pack-marks.ts';
 import { runRecords } from '../extract/run-records.ts';
+import { damagedRecord } from '../extract/sidecar.ts';
 import { recordsRewritten } from './applied.ts';
 import { unreadable, type VaultErasure, type VaultWork } from './erase-vault.ts';
 import { maskWords } from './erase-words.ts';
@@ -35,6 +37,7 @@ export async function maskPacks(work: VaultWork, scope: MaskScope): Promise<Vaul
       for (const pack of run.packs) named.add(pack);
       answers += run.masked.length;
       others += run.isCleaned ? 1 : 0;
+      if (run.isDamaged) errors.push(unreadable(damagedRecord(file), file, work.pipeline));
       for (const { old, anew } of run.masked) hashes.set(old.sha256 ?? '', anew.sha256 ?? '');
     } catch (thrown) {
       errors.push(unreadable(thrown, file, work.pipeline));
@@ -67,27 +70,35 @@ async function maskRun(work: VaultWork, scope: MaskScope, file: string) {
   const packs = new Map<string, { offset: number; length: number }[]>();
   const masked: MaskedRecord[] = [];
   const told: string[] = [];
+  let isDamaged = false;
   const readable = readableIn(work.context.paths.root);
   for (const line of lines) {
     const record = recordIn(line);
+    isDamaged ||= record === null && isWhole(line);
     const anew = record && (await maskRecord(work, scope, record, readable));
     if (record && anew && anew.vault_path !== record.vault_path) masked.push({ old: record, anew });
     const stays = work.isDryRun ? record : anew;
     const place = stays?.vault_path ? packPlace(stays.vault_path) : null;
     if (place) packs.set(place.pack, [...(packs.get(place.pack) ?? []), place]);
-    told.push(anew && JSON.stringify(anew) !== JSON.stringify(record) ? padded(JSON.stringify(anew), line) : line);
+    told.push(anew && JSON.stringify(anew) !== JSON.stringify(record) ? padded(recordText(anew, 'line'), line) : line);
   }
-  if (work.isDryRun) return { masked, isCleaned: false, packs: packs.keys() };
+  if (work.isDryRun) return { masked, isCleaned: false, isDamaged, packs: packs.keys() };
   if (told.join('\n') !== lines.join('\n')) {
     await writeAtomic(file, told.join('\n'));
     await work.step(file);
   }
   let isCleaned = false;
-  for (const [pack, named] of packs) {
+  // What a damaged record names is not unnamed: the record may come back from a backup.
+  for (const [pack, named] of isDamaged ? [] : packs) {
     const packFile = path.resolve(work.context.paths.root, pack);
     if (await isThere(packFile)) isCleaned = (await dropUnnamed(packFile, named)) || isCleaned;
   }
-  return { masked, isCleaned, packs: packs.keys() };
+  return { masked, isCleaned, isDamaged, packs: packs.keys() };
+}
+
+/** Not torn by a power cut, which takes the end. */
+function isWhole(line: string): boolean {
+  return line.trimEnd().endsWith('}');
 }
 
 type Readable = (place: PackPlace) => Promise<boolean>;
@@ -143,14 +154,6 @@ async function append(file: string, { pack, isGzip }: PackPlace, asked: unknown,
 /** At least as many bytes as the line before. */
 function padded(line: string, before: string): string {
   return line + ' '.repeat(Math.max(0, Buffer.byteLength(before) - Buffer.byteLength(line)));
-}
-
-function recordIn(line: string): FetchRecord | null {
-  try {
-    return JSON.parse(line) as FetchRecord;
-  } catch {
-    return null; // torn, or the end behind the last line
-  }
 }
 
 async function isThere(file: string): Promise<boolean> {

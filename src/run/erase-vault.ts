@@ -3,16 +3,16 @@
  * the new file is there, then every record names it, then the old file goes. A kill in between leaves both, or a file that no
  * record names; those go too, since nobody can read them any more and they may hold what was erased.
  */
-import { readFile, rm, stat } from 'node:fs/promises';
+import { rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { asEtlError, EtlError } from '../core/errors.ts';
 import type { FetchRecord } from '../core/records.ts';
-import { moveIntoPlace, namesIn, writeJson } from '../disk/atomic.ts';
+import { moveIntoPlace, namesIn } from '../disk/atomic.ts';
 import type { Erasures } from '../extract/erasures.ts';
 import { bodyKindOf, holdsErased, maskInPlace, writeMasked } from '../extract/masked-file.ts';
 import type { Masker } from '../extract/masker.ts';
 import { packPlace } from '../extract/pack-entry.ts';
-import { sidecarFile } from '../extract/vault-pruning.ts';
+import { changeSidecar, damagedRecord, SIDECAR, sidecarFile } from '../extract/sidecar.ts';
 import type { RunContext } from './context.ts';
 import { maskWords } from './erase-words.ts';
 
@@ -51,10 +51,11 @@ export async function maskAnswers(work: VaultWork): Promise<VaultErasure> {
   const hashes = new Map<string, string>();
   const errors: EtlError[] = [];
   let answers = 0;
-  const records = await ownRecords(work);
+  const { records, damaged } = await ownRecords(work);
+  for (const file of damaged) errors.push(unreadable(damagedRecord(file), file, pipeline));
   for (const [place, named] of byPlace(records)) {
     try {
-      const masked = await maskAnswer(work, place, named);
+      const masked = await maskAnswer(work, place, named, damaged.length > 0);
       if (masked === null) continue;
       answers += 1;
       hashes.set(named[0]!.fetch.sha256 ?? '', masked.sha256);
@@ -63,19 +64,26 @@ export async function maskAnswers(work: VaultWork): Promise<VaultErasure> {
     }
   }
   if (!work.isDryRun) await maskRecords(work, records);
-  const others = (await dropUnnamed(work)) + (await maskRefused(work));
+  // What a damaged record names is not unnamed: the record may come back from a backup, and then needs its answer.
+  const dropped = damaged.length === 0 ? await dropUnnamed(work) : 0;
+  const others = dropped + (await maskRefused(work));
   return { answers, others, hashes, errors };
 }
 
-async function ownRecords({ context, pipeline }: VaultWork): Promise<OwnRecord[]> {
+/** The sidecars of a pipeline, and those that are damaged. */
+async function ownRecords({ context, pipeline }: VaultWork): Promise<{ records: OwnRecord[]; damaged: string[] }> {
   const { vault, paths } = context;
-  const found: OwnRecord[] = [];
-  for await (const fetch of vault.fetches(pipeline)) {
+  const records: OwnRecord[] = [];
+  const damaged: string[] = [];
+  const telling = vault.warning((_, { file } = {}) => {
+    if (typeof file === 'string' && file.endsWith(SIDECAR)) damaged.push(file);
+  });
+  for await (const fetch of telling.fetches(pipeline)) {
     const sidecar = sidecarFile(paths.vault, pipeline, fetch.started_at, fetch.fetch_id);
     const isOwn = fetch.vault_path === null ? await isThere(sidecar) : packPlace(fetch.vault_path) === null;
-    if (isOwn) found.push({ fetch, sidecar });
+    if (isOwn) records.push({ fetch, sidecar });
   }
-  return found;
+  return { records, damaged };
 }
 
 function byPlace(records: readonly OwnRecord[]): Map<string, OwnRecord[]> {
@@ -87,11 +95,12 @@ function byPlace(records: readonly OwnRecord[]): Map<string, OwnRecord[]> {
   return found;
 }
 
-/** Null where the answer is gone, or nothing in it is erased. */
+/** Null where the answer is gone, or nothing in it is erased. `isShared`: records that cannot be changed may name it too. */
 async function maskAnswer(
   { context, masker, at, scratch, isDryRun, step }: VaultWork,
   place: string,
   named: readonly OwnRecord[],
+  isShared: boolean,
 ): Promise<{ readonly sha256: string } | null> {
   const file = path.resolve(context.paths.root, place);
   const kind = bodyKindOf(file);
@@ -102,12 +111,13 @@ async function maskAnswer(
   await moveIntoPlace(scratch, path.resolve(context.paths.root, anew));
   await step(place);
   for (const { sidecar } of named) {
-    const record = JSON.parse(await readFile(sidecar, 'utf8')) as FetchRecord;
-    const notes = { ...record.notes, erased_at: at };
-    await writeJson(sidecar, { ...record, sha256, bytes_decoded: bytes, vault_path: anew, notes });
+    await changeSidecar(sidecar, (record) => {
+      const notes = { ...record.notes, erased_at: at };
+      return { ...record, sha256, bytes_decoded: bytes, vault_path: anew, notes };
+    });
     await step(sidecar);
   }
-  if (anew !== place) await rm(file, { force: true });
+  if (anew !== place && !isShared) await rm(file, { force: true });
   return { sha256 };
 }
 
@@ -123,14 +133,14 @@ async function maskRecords({ erasures }: VaultWork, records: readonly OwnRecord[
     const { url, error_message } = fetch;
     if (JSON.stringify(maskWords(erasures, { url, error_message })) === JSON.stringify({ url, error_message }))
       continue;
-    await writeJson(sidecar, maskWords(erasures, JSON.parse(await readFile(sidecar, 'utf8'))));
+    await changeSidecar(sidecar, (record) => maskWords(erasures, record) as FetchRecord);
   }
 }
 
 /** Deletes answers that no record names, and what a killed writer left beside its place. */
 async function dropUnnamed(work: VaultWork): Promise<number> {
   const { context, pipeline, isDryRun } = work;
-  const named = new Set((await ownRecords(work)).map(({ fetch }) => fetch.vault_path));
+  const named = new Set((await ownRecords(work)).records.map(({ fetch }) => fetch.vault_path));
   const folder = path.join(context.paths.vault, pipeline);
   let dropped = 0;
   for (const place of ['answers', 'fetches'])
@@ -163,7 +173,7 @@ async function maskRefused({ context, pipeline, masker, scratch, isDryRun }: Vau
 export function unreadable(thrown: unknown, file: string, pipeline: string): EtlError {
   return new EtlError('failed', 'not_erased', `${file} cannot be looked through: ${asEtlError(thrown).code}`, {
     concern: { file, pipeline },
-    hint: 'restore it from a backup or delete it, then run the same command again',
+    hint: 'restore it from a backup or delete it',
   });
 }
 

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { FetchRecord, PrunedFetch } from '../core/records.ts';
 import { type PackPlace, packPlace } from '../extract/pack-entry.ts';
 import type { Extent } from '../extract/pack-marks.ts';
-import { sidecarFile } from '../extract/vault-pruning.ts';
+import { sidecarFile } from '../extract/sidecar.ts';
 import type { RunContext } from './context.ts';
 import type { Need, Needs } from './prune-needs.ts';
 

@@ -10,7 +10,6 @@ import { type Pipeline, wholeName } from '../core/pipeline.ts';
 import type { FetchRecord } from '../core/records.ts';
 import { differingSums } from '../engine/control-sums.ts';
 import { Engine, quoteList, quoteName } from '../engine/duckdb.ts';
-import { recordsOf } from '../extract/fetch-order.ts';
 import { packPlace } from '../extract/pack-entry.ts';
 import type { SliceEntry } from '../lake/entries.ts';
 import { brokenText } from '../warehouse/checks.ts';
@@ -274,18 +273,13 @@ function mendOfPack(
   file: string,
 ): Pick<Difference, 'day' | 'mend'> {
   const day = dayAt(bornMs(path.basename(file, path.extname(file))), timeZone);
-  const restored = fromBackup(withRecords(path.relative(paths.root, file)));
+  const restored = fromBackup(path.relative(paths.root, file));
   return { day, mend: `${restored}, then partner-etl replay ${name} --from ${day} --to ${day}` };
 }
 
-/** The file that holds the answer, relative to the home directory; a pack with its records. */
+/** The file that holds the answer, relative to the home directory. */
 function fileOf({ vault_path: place }: FetchRecord): string | undefined {
-  return place === null ? undefined : withRecords(packPlace(place)?.pack ?? place);
-}
-
-/** Nothing tells whether a pack lost an answer, or its records where the answer lies and what it is. */
-function withRecords(file: string): string {
-  return path.extname(file) === '.pack' ? `${file} and ${recordsOf(file)}` : file;
+  return place === null ? undefined : (packPlace(place)?.pack ?? place);
 }
 
 /** `file`: what is damaged, relative to the home directory. */

@@ -67,12 +67,18 @@ it.each<[string, string, (record: FetchRecord) => Promise<void>]>([
   expect(await refetch()).toMatchObject({ slices_changed: 0, slices_unchanged: 4 });
 });
 
-it('a record that names another answer is told by its own file, and the answer is left alone', async () => {
+it.each([
+  ['names another answer', (record: FetchRecord) => record.vault_path!],
+  ['names other days', (record: FetchRecord) => `"window_to": "${record.window_to}`],
+  ['names another call', (record: FetchRecord) => record.url],
+])('a record that %s than was written is told by its own file, and the answer is left alone', async (_, partOf) => {
   const { record } = await stoodOn();
   const name = path.join('vault', 'orders', 'fetches', record.started_at.slice(0, 7), `${record.fetch_id}.json`);
   const text = await readFile(at(name), 'utf8');
-  const wrong = record.vault_path!.replace(/.(?=\.)/, (letter) => (letter === '0' ? '1' : '0'));
-  await writeFile(at(name), text.replace(record.vault_path!, wrong));
+  const part = partOf(record);
+  const wrong = part.replace(/\d(?=\D*$)/, (digit) => String(9 - Number(digit)));
+  expect(wrong).not.toBe(part);
+  await writeFile(at(name), text.replace(part, wrong));
   const window = `--from ${first} --to ${addDays(first, 3)}`;
   expect(await differences()).toMatchObject([
     {

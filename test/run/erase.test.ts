@@ -1,5 +1,5 @@
 /** Erasing values for a person's request: no trace is left, sums stay, and what the service sends again is masked. */
-import { cp, readdir, readFile, rm } from 'node:fs/promises';
+import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { runRebuild, runReplay } from '../../src/run/again.ts';
@@ -152,6 +152,47 @@ describe('afterwards', () => {
     expect(record?.found).toEqual({ slices: 0, lake: 0, answers: 0, files: 0, targets: { duckdb: 0 } });
     expect(await kept()).toEqual(sums);
   });
+});
+
+describe('a damaged record of a fetch', () => {
+  beforeEach(() => putBack(before));
+
+  it.each([
+    ['orders', /\.json$/],
+    ['push-links', /\.ndjson$/],
+  ])(
+    'of %s is told, what it names stays, and the same command ends it once the record is back',
+    async (pipeline, ending) => {
+      const names = (await filesUnder(world, `vault/${pipeline}/fetches`)).filter((name) => ending.test(name));
+      const name = names.at(-1)!;
+      const file = path.join(world.home, name);
+      const text = await readFile(file, 'utf8');
+      const damaged = text.replace(/"sha256":( ?)"[0-9a-f]/, '"sha256":$1"~');
+      expect(damaged).not.toBe(text);
+      await writeFile(file, damaged);
+      const stored = await filesUnder(world, `vault/${pipeline}`);
+      const place = /"vault_path": ?"([^"@]+)/.exec(damaged)![1]!;
+
+      const { outcome, record } = await erase();
+      expect(outcome.exitCode).toBe(1);
+      expect(outcome.errors).toMatchObject([
+        {
+          code: 'not_erased',
+          message: expect.stringContaining(`${file} cannot be looked through: damaged_record`),
+          hint: 'restore it from a backup or delete it; then run the same command again',
+        },
+      ]);
+      expect(record).toMatchObject({ is_complete: false });
+      expect(stored).toContain(place);
+      expect(await filesUnder(world, `vault/${pipeline}`)).toContain(place);
+
+      await writeFile(file, text);
+      world.clock.set(world.clock.now() + 60_000);
+      expect((await erase()).outcome).toMatchObject({ exitCode: 0, errors: [] });
+      expect(await traces()).toEqual([]);
+      expect(await differences()).toEqual([]);
+    },
+  );
 });
 
 describe('an erasure that is killed', () => {

@@ -34,7 +34,7 @@ const FILES: Readonly<Record<string, RegExp>> = {
 
 /** What is to be typed, and files that are to come back from a backup or to go. */
 const MEND =
-  /partner-etl (?<command>(?:replay|rebuild|backfill|run|rejects|release)(?: (?:--[a-z-]+|[0-9-]{10}|[a-z-]+\b))*)|(?<by>restore (?=\S+(?: and \S+)? from a backup)|\brm )(?<file>[^\s;]+)(?: and (?<other>\S+) from a backup)?/;
+  /partner-etl (?<command>(?:replay|rebuild|backfill|run|rejects|release)(?: (?:--[a-z-]+|[0-9-]{10}|[a-z-]+\b))*)|(?<by>restore (?=\S+ from a backup)|\brm )(?<file>[^\s;]+)/;
 
 /** A log that DuckDB would apply to the file, left there by nobody: it has no kept original. */
 const FABRICATED = ['warehouse.duckdb.wal'];
@@ -131,9 +131,7 @@ function mendsIn(text: string): string[] {
     .flatMap((line) => line.split(', then '))
     .flatMap((part) => {
       const groups = MEND.exec(part)?.groups;
-      if (groups === undefined) return [];
-      const files = [groups.file, groups.other].filter((file) => file !== undefined);
-      return groups.command ? [groups.command] : files.map((file) => `${groups.by}${file}`);
+      return groups === undefined ? [] : [groups.command ?? `${groups.by}${groups.file}`];
     });
 }
 
