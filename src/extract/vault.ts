@@ -83,6 +83,14 @@ export class Vault {
     return new Vault(this.home, this.root, warn, this.masking);
   }
 
+  /** The same vault, which tells somebody else as well. */
+  telling(other: Warn): Vault {
+    return this.warning((message, fields) => {
+      this.warn(message, fields);
+      other(message, fields);
+    });
+  }
+
   /** Opens a body for writing; `scratch` is a file on the same file system, `extension` what the stored file's name ends in. */
   async receive(pipeline: string, scratch: string, extension = 'json'): Promise<VaultBody> {
     await mkdir(path.dirname(scratch), { recursive: true });

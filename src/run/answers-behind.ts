@@ -9,10 +9,12 @@ import type { RunContext } from './context.ts';
 export type AnswerState =
   | { readonly kind: 'sound' | 'pruned'; readonly fetch: FetchRecord }
   | { readonly kind: 'damaged'; readonly fetch: FetchRecord; readonly problem: string }
+  /** Its pack ends before it. */
+  | { readonly kind: 'torn'; readonly fetchId: string; readonly lost: LostAnswer }
   /** Not even the record of the fetch is there. */
   | { readonly kind: 'missing'; readonly fetchId: string };
 
-/** Reads every one of the answers, each once, oldest first; those without a record come last. */
+/** Reads every one of the answers, each once, oldest first; those that are torn, or without a record, come last. */
 export async function* answersBehind(
   vault: Vault,
   pipeline: Pipeline,
@@ -20,7 +22,11 @@ export async function* answersBehind(
 ): AsyncGenerator<AnswerState> {
   const missing = new Set(fetchIds);
   if (missing.size === 0) return;
-  for await (const fetch of vault.fetches(pipeline.name)) {
+  const torn = new Map<string, LostAnswer>();
+  const telling = vault.telling((problem, { request, file } = {}) => {
+    if (typeof request === 'string' && typeof file === 'string') torn.set(request, { file, problem });
+  });
+  for await (const fetch of telling.fetches(pipeline.name)) {
     if (!missing.delete(fetch.fetch_id)) continue;
     if (fetch.pruned_at !== undefined) yield { kind: 'pruned', fetch };
     else {
@@ -28,7 +34,10 @@ export async function* answersBehind(
       yield problem === null ? { kind: 'sound', fetch } : { kind: 'damaged', fetch, problem };
     }
   }
-  for (const fetchId of missing) yield { kind: 'missing', fetchId };
+  for (const fetchId of missing) {
+    const lost = torn.get(fetchId);
+    yield lost ? { kind: 'torn', fetchId, lost } : { kind: 'missing', fetchId };
+  }
 }
 
 async function problemOf(vault: Vault, fetch: FetchRecord): Promise<string | null> {
@@ -87,7 +96,7 @@ export async function daysWithoutAnswer(
   const lost = new Set<string>();
   for await (const state of answersBehind(vault, pipeline, behind.values())) {
     if (state.kind === 'damaged') lost.add(state.fetch.fetch_id);
-    if (state.kind === 'missing') lost.add(state.fetchId);
+    if (state.kind === 'torn' || state.kind === 'missing') lost.add(state.fetchId);
   }
   return new Set([...behind].flatMap(([day, fetchId]) => (lost.has(fetchId) ? [day] : [])));
 }

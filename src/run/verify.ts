@@ -14,7 +14,7 @@ import { packPlace } from '../extract/pack-entry.ts';
 import type { SliceEntry } from '../lake/entries.ts';
 import { brokenText } from '../warehouse/checks.ts';
 import { type Reading, type Receipts, receiptsOf, type Target, type TargetName } from '../warehouse/target.ts';
-import { answersBehind, lostBeside } from './answers-behind.ts';
+import { type AnswerState, answersBehind, lostBeside } from './answers-behind.ts';
 import { checksFor, releasedDigests } from './check-holds.ts';
 import type { RunContext } from './context.ts';
 import { mendOf, sliceProblem } from './slice-problem.ts';
@@ -85,12 +85,10 @@ async function verifyVault(
   const mend = (fetchId: string, from: string | null, to: string | null, file?: string) =>
     underHolds.has(fetchId) ? restore(pipeline, file) : refetch(pipeline, from, to, file);
   for await (const state of answersBehind(context.vault, pipeline, needed.keys())) {
-    if (state.kind === 'missing') {
-      const id = state.fetchId;
-      const { from, to } = needed.get(id)!;
-      const file = await context.vault.recordPlace(pipeline.name, id);
-      const problem = `the record of fetch ${id} is missing${file === null ? '' : ` or damaged: ${file}`}`;
-      found(from, problem, mend(id, from, to, file ?? undefined));
+    if (state.kind === 'torn' || state.kind === 'missing') {
+      const { from, to } = needed.get(state.fetchId)!;
+      const { problem, file } = await lossOf(context, pipeline, state);
+      found(from, problem, mend(state.fetchId, from, to, file));
     } else if (state.kind === 'pruned') pruned += 1;
     else answers += 1;
     if (state.kind !== 'damaged') continue;
@@ -101,6 +99,18 @@ async function verifyVault(
     for (const { file, problem } of await lostBeside(context, pipeline, needed))
       warnings.push({ hop: 'vault', pipeline: pipeline.name, ...mendOfPack(context, pipeline, file), problem });
   return { answers, pruned };
+}
+
+/** What is wrong, and the damaged file relative to the home directory where it is known. */
+async function lossOf(
+  { vault, paths }: RunContext,
+  { name }: Pipeline,
+  state: AnswerState & { kind: 'torn' | 'missing' },
+): Promise<{ readonly problem: string; readonly file?: string }> {
+  if (state.kind === 'torn') return { problem: state.lost.problem, file: path.relative(paths.root, state.lost.file) };
+  const file = await vault.recordPlace(name, state.fetchId);
+  const problem = `the record of fetch ${state.fetchId} is missing`;
+  return file === null ? { problem } : { problem: `${problem} or damaged: ${file}`, file };
 }
 
 /** Fetch → the days whose slices stand on it, from the first to the last. */
