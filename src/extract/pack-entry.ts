@@ -21,8 +21,8 @@ export interface PackEntry {
   readonly body: Buffer;
 }
 
-/** Deflated questions unpack to no more than this: 100 of them are some 8 KB. */
-const ASKED_BYTES = 1024 * 1024;
+/** Questions unpack to no more than this: 100 of them are some 8 KB. */
+const ASKED = { maxOutputLength: 1024 * 1024 };
 
 /** The place in a pack that a `vault_path` names; null when it names a file of its own. */
 export function packPlace(vaultPath: string): PackPlace | null {
@@ -37,11 +37,16 @@ export function entryOf(bytes: Buffer, { length, isGzip }: PackPlace): PackEntry
   const bodyAt = 4 + bytes.readUInt32BE(0);
   if (bodyAt > length) throw new RangeError(`the questions reach beyond the entry`);
   const stored = bytes.subarray(bodyAt);
-  const asked = inflateRawSync(bytes.subarray(4, bodyAt), { maxOutputLength: ASKED_BYTES }).toString('utf8');
   return {
-    asked: JSON.parse(asked) as unknown,
+    asked: JSON.parse(askedIn(bytes.subarray(4, bodyAt)).toString('utf8')) as unknown,
     body: isGzip ? gunzipSync(stored, { maxOutputLength: LIMITS.lookupAnswerBytes }) : stored,
   };
+}
+
+/** Questions of before there were checksums are deflated only, which never begins with these two bytes. */
+function askedIn(bytes: Buffer): Buffer {
+  const isGzip = bytes[0] === 0x1f && bytes[1] === 0x8b;
+  return isGzip ? gunzipSync(bytes, ASKED) : inflateRawSync(bytes, ASKED);
 }
 
 export function isBodyOf(fetch: FetchRecord, body: Uint8Array): boolean {

@@ -4,7 +4,8 @@
  *   vault/<pipeline>/packs/<yyyy-mm>/<run_id>.pack        entries
  *   vault/<pipeline>/fetches/<yyyy-mm>/<run_id>.ndjson    the fetch records, one a line, in the order of completion
  *
- * An entry: four bytes, big-endian, with the length of what follows; that, the questions as deflated JSON; the body as received.
+ * An entry: four bytes, big-endian, with the length of what follows; that, the questions as JSON in gzip, whose CRC-32 proves them; the
+ * body as received, which the sha256 of the fetch proves.
  * `vault_path` of the fetch says where: `<pack>@<offset>+<length>`, with `.gz` behind when the body is gzip.
  *
  * Invariants: a record is written after its entry, and is with the operating system when `record` resolves, so a killed process
@@ -13,7 +14,7 @@
  */
 import { type FileHandle, mkdir, open } from 'node:fs/promises';
 import path from 'node:path';
-import { deflateRawSync } from 'node:zlib';
+import { gzipSync } from 'node:zlib';
 import type { Clock } from '../core/clock.ts';
 import { assert } from '../core/errors.ts';
 import type { FetchRecord } from '../core/records.ts';
@@ -31,8 +32,8 @@ export type JsonValue =
   | { readonly [member: string]: JsonValue };
 
 const SYNC_MS = 1000;
-/** Small windows: the questions are few KB, and memory for larger ones would cost more than deflating them. */
-const DEFLATE = { level: 1, windowBits: 12, memLevel: 5 };
+/** Small windows: the questions are few KB, and memory for larger ones would cost more than packing them. */
+const GZIP = { level: 1, windowBits: 12, memLevel: 5 };
 
 interface Waiting {
   readonly line: Uint8Array;
@@ -166,7 +167,7 @@ export class PackWriter {
 
 /** What stands before the body of an entry. */
 export function entryHead(questions: unknown): Buffer {
-  const asked = deflateRawSync(JSON.stringify(questions), DEFLATE);
+  const asked = gzipSync(JSON.stringify(questions), GZIP);
   const length = Buffer.alloc(4);
   length.writeUInt32BE(asked.length);
   return Buffer.concat([length, asked]);

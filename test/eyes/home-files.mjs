@@ -45,10 +45,15 @@ export function* packedIn(home, fetches) {
     const end = entry === null ? 0 : 4 + entry.readUInt32BE(0);
     yield entry && {
       fetch,
-      asked: JSON.parse(inflateRawSync(entry.subarray(4, end)).toString('utf8')),
+      asked: JSON.parse(askedIn(entry.subarray(4, end)).toString('utf8')),
       body: decoded(fetch, entry.subarray(end)),
     };
   }
+}
+
+/** Homes of before have questions without a checksum. */
+function askedIn(bytes) {
+  return bytes[0] === 0x1f && bytes[1] === 0x8b ? gunzipSync(bytes) : inflateRawSync(bytes);
 }
 
 function decoded({ vault_path: place, fetch_id: id, sha256 }, stored) {
