@@ -49,7 +49,7 @@ async function problemOf(vault: Vault, fetch: FetchRecord): Promise<string | nul
   }
 }
 
-/** What the vault cannot give any more of a run's look-ups, and the file that is damaged or torn, by its absolute path. */
+/** What the vault cannot give any more of a run's look-ups or lists, and the file that is damaged or torn, by its absolute path. */
 export interface LostAnswer {
   readonly file: string;
   readonly problem: string;

@@ -95,7 +95,7 @@ async function verifyVault(
     const { fetch_id: id, window_from: from, window_to: to } = state.fetch;
     found(from, state.problem, mend(id, from, to, fileOf(state.fetch)));
   }
-  if (pipeline.source.kind === 'lookup')
+  if (pipeline.source.kind === 'lookup' || pipeline.source.kind === 'list')
     for (const { file, problem } of await lostBeside(context, pipeline, needed))
       warnings.push({ hop: 'vault', pipeline: pipeline.name, ...mendOfPack(context, pipeline, file), problem });
   return { answers, pruned };

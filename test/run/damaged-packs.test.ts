@@ -1,10 +1,11 @@
-/** What verify says of packs and records of look-ups that are damaged or gone: which file, and where it comes back from. */
+/** What verify says of packs and records of look-ups and lists that are damaged or gone: which file, and where it comes back from. */
 import { readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { verify } from '../../src/run/verify.ts';
 import { listEans, openLookupWorld } from '../support/lookups.ts';
 import type { World } from '../support/nights.ts';
+import { openStateWorld, subscribe } from '../support/states.ts';
 
 let world: World;
 beforeEach(async () => {
@@ -72,4 +73,35 @@ it('the records of a run where one is not as it was written, or they are gone', 
   }
   await rm(file);
   expect((await world.within(verify)).differences).toMatchObject([told]);
+});
+
+it('a list that said nothing new, and where it comes back from', async () => {
+  const lists = await openStateWorld();
+  onTestFinished(() => lists.close());
+  const night = () => lists.night({ names: ['subscriptions'] });
+  await subscribe(lists);
+  await night();
+  lists.passDays(1);
+  expect((await night()).run.summary).toMatchObject({ calls: 1, slices_changed: 0 });
+  const folder = 'vault/subscriptions/packs/2026-03';
+  const names = await readdir(path.join(lists.home, folder));
+  expect(names).toHaveLength(2);
+  const pack = path.join(folder, names.sort()[1]!);
+  const bytes = await readFile(path.join(lists.home, pack));
+  const damaged = Buffer.from(bytes);
+  damaged[damaged.length - 12]! ^= 1;
+  await writeFile(path.join(lists.home, pack), damaged);
+  expect(await lists.within(verify)).toMatchObject({
+    differences: [],
+    warnings: [
+      {
+        hop: 'vault',
+        day: '2026-03-21',
+        problem: expect.stringContaining(pack),
+        mend: `restore ${pack} from a backup, then partner-etl replay subscriptions --from 2026-03-21 --to 2026-03-21`,
+      },
+    ],
+  });
+  await writeFile(path.join(lists.home, pack), bytes);
+  expect(await lists.within(verify)).toMatchObject({ differences: [], warnings: [] });
 });
