@@ -39,6 +39,11 @@ export class Needs {
     for (const id of fetchIds) this.byFetch.set(id, this.byFetch.get(id) ?? need);
   }
 
+  /** Those whose answers stay, as far as they are known by name. */
+  fetchIds(): Set<string> {
+    return new Set(this.byFetch.keys());
+  }
+
   /** Why the fetch's answer stays; null where nothing needs it. */
   of({ fetch_id: id, window_from: from, window_to: to }: FetchRecord): Need | null {
     const isUnloaded = from && to && daysOf({ from, to }).some((day) => this.unloadedDays.has(day));

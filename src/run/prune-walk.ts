@@ -2,6 +2,7 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { FetchRecord, PrunedFetch } from '../core/records.ts';
+import { recordsOf } from '../extract/fetch-order.ts';
 import { type PackPlace, packPlace } from '../extract/pack-entry.ts';
 import type { Extent } from '../extract/pack-marks.ts';
 import { sidecarFile } from '../extract/sidecar.ts';
@@ -61,16 +62,25 @@ export async function lookThrough(
   const packs = new Map<string, Pack>();
   const untold: PrunedFetch[] = [];
   const sums = new Sums();
-  for await (const fetch of vault.fetches(pipeline)) {
+  const unseen = needs.fetchIds();
+  const damaged = new Set<string>();
+  const telling = vault.telling((_, { request, file } = {}) => {
+    if (request === undefined && typeof file === 'string') damaged.add(file);
+  });
+  for await (const fetch of telling.fetches(pipeline)) {
     const { fetch_id: id, vault_path: at, pruned_at: prunedAt } = fetch;
+    unseen.delete(id);
     if (prunedAt !== undefined && prunedAt > toldUntil) untold.push({ fetch_id: id, pruned_at: prunedAt });
     if (at === null || prunedAt !== undefined) continue;
     const place = packPlace(at);
     if (place) addEntry(packs, sums, fetch, place, needs.of(fetch));
     else addFile(files, at, fetch, sidecarFile(paths.vault, pipeline, fetch.started_at, id), needs.of(fetch));
   }
+  // The record of an answer that is needed is missing or damaged: any answer may be the one.
+  const isBlind = unseen.size > 0;
   const free: Doomed[] = [];
-  for (const [file, { need, ...own }] of files) {
+  for (const [file, { need: known, ...own }] of files) {
+    const need = known ?? (isBlind ? 'current' : null);
     // One that is not there is damage, which verify tells: it is no matter of retention.
     const bytes = await stat(path.resolve(paths.root, file))
       .then(({ size }) => size)
@@ -79,12 +89,15 @@ export async function lookThrough(
     sums.add(need, bytes);
     if (need === null) free.push({ pipeline, file, answers: 1, bytes, ...own, pack: null });
   }
-  for (const [file, { dropped, kept, fetchIds, bytes, newestMs }] of packs)
-    if (dropped.length > 0)
+  for (const [file, { dropped, kept, fetchIds, bytes, newestMs }] of packs) {
+    const isInDoubt = isBlind && damaged.has(path.resolve(paths.root, recordsOf(file)));
+    if (isInDoubt) sums.keep('current', dropped.length, bytes);
+    else if (dropped.length > 0)
       free.push({
         ...{ pipeline, file, answers: dropped.length, bytes, newestMs, fetchIds, sidecars: [] },
         pack: { dropped, kept },
       });
+  }
   return { pipeline, bytes: sums.bytes, free, needed: sums.needed, untold };
 }
 
@@ -94,9 +107,13 @@ class Sums {
 
   add(need: Need | null, bytes: number): void {
     this.bytes += bytes;
-    if (need === null) return;
+    if (need !== null) this.keep(need, 1, bytes);
+  }
+
+  /** Of what was added as needed by nothing. */
+  keep(need: Need, answers: number, bytes: number): void {
     const sum = this.needed.get(need) ?? { answers: 0, bytes: 0 };
-    this.needed.set(need, { answers: sum.answers + 1, bytes: sum.bytes + bytes });
+    this.needed.set(need, { answers: sum.answers + answers, bytes: sum.bytes + bytes });
   }
 }
 

@@ -1,6 +1,9 @@
 /** Retention of look-ups: of a run's pack only what brought nothing goes, since nobody can ask again what held then. */
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Day } from '../../src/core/days.ts';
+import { recordsOf } from '../../src/extract/fetch-order.ts';
 import { runReplay } from '../../src/run/again.ts';
 import { plannedPrune, runPrune } from '../../src/run/prune.ts';
 import { verify } from '../../src/run/verify.ts';
@@ -28,6 +31,22 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 const versions = () => rowsOf(world, 'SELECT * EXCLUDE (loaded_at) FROM warehouse.fact_commission_rate ORDER BY ALL');
+
+it('a pack stays whose records are damaged where a row stands on one of them: it may be any of its entries', async () => {
+  await setRetention(world, { vaultDays: 2 });
+  const packs = async () =>
+    (await world.within(plannedPrune)).answers.filter(({ pack }) => pack !== null).map(({ file }) => file);
+  const going = await packs();
+  expect(going).not.toEqual([]);
+  const records = path.join(world.home, recordsOf(going[0]!));
+  const text = await readFile(records, 'utf8');
+  const named = await rowsOf(world, 'SELECT DISTINCT fetch_id FROM warehouse.fact_commission_rate');
+  const needed = text.split('\n').find((line) => named.some((id) => line.includes(id)))!;
+  await writeFile(records, text.replace(needed, needed.replace('"attempt":1', '"attempt":3')));
+  expect(await packs()).toEqual(going.slice(1));
+  await writeFile(records, text);
+  expect(await packs()).toEqual(going);
+});
 
 it('what brought a row stays, the rest goes; warehouse and verification are as before', async () => {
   const before = await versions();

@@ -158,6 +158,30 @@ describe('what is needed stays', () => {
     expect(new Set(kept.map(({ why }) => why))).toEqual(new Set(['not_loaded']));
   });
 
+  it('when the record of an answer that is needed is damaged or gone: any answer of the pipeline may be that one', async () => {
+    const plan = await planned();
+    const goingOf = (name: string, { answers } = plan) => answers.filter(({ pipeline }) => pipeline === name);
+    expect(goingOf('orders')).not.toEqual([]);
+    const stoodOn = await world.within(async ({ lake }) => {
+      const slices = await lake.slices('orders');
+      return slices.get([...slices.keys()].sort().at(-1)!)!.content.fetch_id;
+    });
+    const { started_at: at } = (await fetchesOf('orders')).find(({ fetch_id: id }) => id === stoodOn)!;
+    const record = path.join(world.home, 'vault/orders/fetches', at.slice(0, 7), `${stoodOn}.json`);
+    const text = await readFile(record, 'utf8');
+    for (const damage of [() => writeFile(record, text.replace('"attempt": 1', '"attempt": 3')), () => rm(record)]) {
+      await damage();
+      const blind = await planned();
+      expect(goingOf('orders', blind)).toEqual([]);
+      expect(goingOf('commissions', blind)).toEqual(goingOf('commissions'));
+      const current = ({ kept }: typeof plan) => kept.filter(({ why }) => why === 'current');
+      const counted = (one: typeof plan) => current(one).reduce((sum, { answers }) => sum + answers, 0);
+      expect(counted(blind)).toBeGreaterThan(counted(plan));
+    }
+    await writeFile(record, text);
+    expect(await planned()).toEqual(plan);
+  });
+
   it('when a target cannot be asked: then nothing goes, and it is told', async () => {
     await writeFile(path.join(world.home, 'warehouse.duckdb'), 'damaged');
     const before = await filesUnder(world, 'vault');
