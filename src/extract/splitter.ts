@@ -14,7 +14,7 @@
  * such, and each such is null. Mended and counted as drift: an escaped lone surrogate becomes U+FFFD, an escaped NUL goes.
  *
  * One pass over bytes, in chunks of any size, and the same lines, rejects and errors whatever the chunks are. Order items of
- * 508 bytes pass at 410 MB/s of one core, with every field unknown at 48 (test/bench/splitter.ts). Memory: a megabyte as a
+ * 508 bytes pass at 410 MB/s of one core, with every field unknown at 48 (test/proof/bench/splitter.ts). Memory: a megabyte as a
  * rule; an item made of hundreds of thousands of unknown keys takes some fifteen times its bytes, and buffers that grew stay.
  */
 import { assert } from '../core/errors.ts';

@@ -16,8 +16,6 @@ export interface Migration {
   readonly name: string;
   /** Of the file's text, lower-case hex. */
   readonly sha256: string;
-  /** What else may stand in its record; see FORMERLY. */
-  readonly formerly: string | null;
   readonly sql: string;
 }
 
@@ -30,14 +28,6 @@ export interface AppliedMigration {
 
 const FILE = /^(\d{4})_[a-z0-9_]+\.sql$/;
 
-/**
- * The one file that was changed after programs had applied it, and its sha256 as those recorded it. It makes the same tables as
- * before; only where an administrator had made the schemas it failed. Warehouses that it made then are as good as new ones.
- */
-const FORMERLY: Readonly<Record<string, string>> = {
-  'postgres/0001_schemas_and_bookkeeping.sql': '654355c574ee35e1e1688fb4c2caa41568f1840f33e2ece8f86c82c9e86473b0',
-};
-
 /** The migrations that this program brings for an engine, in order. */
 export async function readMigrations(engine: TargetName): Promise<Migration[]> {
   const folder = path.join(await packageRoot(), 'sql', engine);
@@ -46,8 +36,7 @@ export async function readMigrations(engine: TargetName): Promise<Migration[]> {
     names.map(async (name) => {
       const sql = await readFile(path.join(folder, name), 'utf8');
       const sha256 = createHash('sha256').update(sql).digest('hex');
-      const formerly = FORMERLY[`${engine}/${name}`] ?? null;
-      return { number: Number(FILE.exec(name)?.[1]), name, sha256, formerly, sql };
+      return { number: Number(FILE.exec(name)?.[1]), name, sha256, sql };
     }),
   );
 }
@@ -70,7 +59,7 @@ export function pendingMigrations(ours: readonly Migration[], applied: readonly 
           hint: 'a newer partner-etl has changed the tables: update this one',
         },
       );
-    if (there.sha256 !== known.sha256 && there.sha256 !== known.formerly)
+    if (there.sha256 !== known.sha256)
       throw new EtlError('failed', 'migration_changed', `sql file ${known.name} is not the one that was applied`, {
         hint: 'restore the file as it was and put the change into a new, higher number',
       });

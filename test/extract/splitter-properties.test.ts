@@ -1,9 +1,9 @@
-/** Tokens of numbers against the rule of JSON; the splitter as a whole is a subject of test/fuzz. */
+/** Tokens of numbers against the rule of JSON; the splitter as a whole is a subject of test/proof/fuzz. */
 import { Buffer } from 'node:buffer';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { isNumber } from '../../src/extract/split-literal.ts';
-import { numberLiteral } from '../fuzz/hostile.ts';
+import { numberLiteral } from '../proof/fuzz/hostile.ts';
 
 it('the splitter takes for a number what JSON takes for one', () => {
   const tokens = fc.oneof(fc.string({ unit: fc.constantFrom(...'0123456789+-.eE'), maxLength: 8 }), numberLiteral);

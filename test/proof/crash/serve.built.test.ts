@@ -1,0 +1,127 @@
+/** `serve` as a process: its nights are processes of their own, and whoever ends it finds the next night equal to the truth. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, inject, it, vi } from 'vitest';
+import { addDays, dayAt } from '../../../src/core/days.ts';
+import { homePaths } from '../../../src/core/home.ts';
+import type { RunRecord } from '../../../src/core/records.ts';
+import { tryLock } from '../../../src/disk/lock.ts';
+import { verify } from '../../../src/run/verify.ts';
+import { readSchedule, writeSchedule } from '../../../src/serve/schedule-file.ts';
+import { openWorld, type World } from '../../support/nights.ts';
+
+const REPORTS = ['promotions', 'orders', 'commissions'];
+const MS_PER_DAY = 86_400_000;
+
+let world: World;
+let serving: ChildProcess | null = null;
+let stderr = '';
+
+beforeEach(async () => {
+  // The process has the real clock, and the service its own zone.
+  const today = dayAt(Date.now(), 'Europe/Amsterdam');
+  const settings = { push: { port: 0 }, serve: { port: 0 } };
+  world = await openWorld({ today, lookbackDays: 4, windowDays: 2, ordersPerDay: 30, settings });
+  world.sandbox.setNow(Date.now());
+  world.clock.set(Date.now());
+  stderr = '';
+  const entry = { handled_until: new Date(Date.now() - 9 * MS_PER_DAY).toISOString(), last: null };
+  await writeSchedule(paths(), Object.fromEntries(REPORTS.map((name) => [name, entry])));
+});
+afterEach(async () => {
+  if (serving?.exitCode === null && serving.signalCode === null) {
+    serving.kill('SIGKILL');
+    await once(serving, 'exit');
+  }
+  await world.close();
+});
+
+const paths = () => homePaths(world.home);
+
+interface Addresses {
+  readonly url: string;
+  readonly health: string;
+}
+
+/** The built program's `serve`; resolves when it takes messages and starts runs. */
+async function startServe(): Promise<{ readonly child: ChildProcess } & Addresses> {
+  const main = path.join(inject('build'), 'src', 'main.js');
+  const child = spawn(process.execPath, [main, 'serve', '--json'], {
+    cwd: world.home,
+    env: { PATH: process.env.PATH, ...world.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  serving = child;
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  const ended = once(child, 'exit').then(([code]) => {
+    throw new Error(`serve ended with ${code}: ${stderr}`);
+  });
+  ended.catch(() => undefined);
+  const [line] = (await Promise.race([once(child.stdout, 'data'), ended])) as [Buffer];
+  return { child, ...(JSON.parse(line.toString()) as Addresses) };
+}
+
+async function records(): Promise<RunRecord[]> {
+  const names = await readdir(paths().runs).catch(() => []);
+  const runs = names.filter((name) => /^r\w+\.json$/.test(name)).sort();
+  return Promise.all(runs.map(async (name) => JSON.parse(await readFile(path.join(paths().runs, name), 'utf8'))));
+}
+
+/** Waits until something of the other process has come true. */
+const eventually = (claim: () => Promise<void>) => vi.waitFor(claim, { timeout: 50_000, interval: 100 });
+
+const nightIsDone = () =>
+  eventually(async () => expect((await readSchedule(paths()))?.orders?.last?.result).toBe('done'));
+
+async function expectTruth(): Promise<void> {
+  const today = world.today();
+  expect(await world.differences({ from: addDays(today, -4), to: addDays(today, -1) })).toEqual([]);
+  expect((await world.within(verify)).differences).toEqual([]);
+}
+
+it('SIGTERM in the middle of a night: it is gone within 20 seconds, and the night is made up for when it is back', async () => {
+  // The answer stops in the middle: nothing but the request to stop ends that call.
+  world.sandbox.addFault({ endpoint: 'orders', kind: 'stall', bytes: 1000 });
+  const { child } = await startServe();
+  await eventually(async () => expect(world.sandbox.stats.calls.orders ?? 0).toBeGreaterThan(0));
+  const exit = once(child, 'exit');
+  child.kill('SIGTERM');
+  expect(await exit).toEqual([0, null]);
+  expect((await records()).map(({ result }) => result)).toEqual(['interrupted']);
+  expect((await readSchedule(paths()))?.orders?.last).toMatchObject({ finished_at: null, result: 'interrupted' });
+
+  const second = await startServe();
+  await nightIsDone();
+  const health = (await (await fetch(second.health)).json()) as { ready: boolean; schedule: { missed_since: unknown } };
+  expect(health).toMatchObject({ ready: true, schedule: { missed_since: null } });
+  const end = once(second.child, 'exit');
+  second.child.kill('SIGTERM');
+  expect(await end).toEqual([0, null]);
+  // Nine nights were missed, and one of them was interrupted: one run.
+  expect((await records()).map(({ result }) => result)).toEqual(['interrupted', 'done']);
+  await expectTruth();
+}, 120_000);
+
+it('kill -9 in the middle of a night: its run does not outlive it, and is begun again', async () => {
+  world.sandbox.addFault({ endpoint: 'orders', kind: 'stall', bytes: 1000 });
+  const { child } = await startServe();
+  await eventually(async () => expect(world.sandbox.stats.calls.orders ?? 0).toBeGreaterThan(0));
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  await eventually(async () => {
+    const lock = await tryLock(path.join(paths().locks, 'run'), 'test', world.clock);
+    expect(lock).not.toBeNull();
+    await lock?.release();
+  });
+  expect((await records()).map(({ result }) => result)).toEqual(['interrupted']);
+  const second = await startServe();
+  await nightIsDone();
+  expect((await readSchedule(paths()))?.orders?.last?.tries).toBe(2);
+  second.child.kill('SIGTERM');
+  await once(second.child, 'exit');
+  await expectTruth();
+}, 120_000);

@@ -1,0 +1,105 @@
+/** Every Parquet file of a lake that nights have filled, by a reader that shares no code with the engine that wrote it. */
+import { Buffer } from 'node:buffer';
+import { readdir } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { pipelines } from '../../../pipelines/index.ts';
+import { isNamed, storedColumns } from '../../../src/core/pipeline.ts';
+import { asciiJson } from '../../support/hostile-json.ts';
+import { listEans, openLookupWorld } from '../../support/lookups.ts';
+import type { World } from '../../support/nights.ts';
+import { deliver, get, pass, processMessage, shipmentMessage, subscribe } from '../../support/states.ts';
+import { byDuckdb, byHyparquet } from './parquet.ts';
+
+/** As the warehouse may hold them, sent as they are. */
+const TEXTS = [
+  '=cmd()',
+  '\ufeffx',
+  '\u202eexe',
+  '\u001e',
+  'a\u001fb',
+  '\\N\t\\.',
+  '',
+  '\u{10ffff}',
+  'e\u0301',
+  'x'.repeat(70_000),
+];
+/** Sent, and in millionths. */
+const AMOUNTS: readonly (readonly [string, bigint])[] = [
+  ['999999999999.999999', 999_999_999_999_999_999n],
+  ['-999999999999.999999', -999_999_999_999_999_999n],
+  ['0.30000000000000004', 300_000n],
+  ['5.684341886080802E-14', 0n],
+  ['-0', 0n],
+  ['1e2', 100_000_000n],
+];
+const COUNTS = ['9007199254740993', '9223372036854775807', '-9223372036854775807'];
+
+let world: World;
+beforeAll(async () => {
+  world = await openLookupWorld({
+    rates: {},
+    products: {},
+    reductions: {},
+    lookbackDays: 2,
+    windowDays: 2,
+    ordersPerDay: 40,
+    sandbox: { seriesLength: 40 },
+  });
+  const { sandbox } = world;
+  for (const [item, text] of TEXTS.entries())
+    sandbox.addFault({ endpoint: 'orders', kind: 'raw-value', item, field: 'productTitle', json: asciiJson(text) });
+  for (const [item, [json]] of AMOUNTS.entries())
+    sandbox.addFault({ endpoint: 'orders', kind: 'raw-value', item, field: 'commission', json });
+  for (const [item, json] of COUNTS.entries())
+    sandbox.addFault({ endpoint: 'orders', kind: 'raw-value', item, field: 'quantity', json });
+  for (const [item, json] of ['1e-300', '0.1', '1e308'].entries())
+    sandbox.addFault({ endpoint: 'promotions', kind: 'raw-value', item, field: 'conversion', json });
+  const eans = sandbox.eans();
+  const reduced = eans.filter((ean) => sandbox.truthOfCommission(ean, 'NEW', null)?.reductions?.length);
+  await listEans(world, [...eans.slice(0, 2), ...reduced.slice(0, 1)]);
+  sandbox.change({ kind: 'shipment', shipmentId: 'S-1', count: 1 });
+  const processId = await subscribe(world);
+  await deliver(
+    world,
+    processMessage(processId),
+    shipmentMessage('S-1', [get(`${sandbox.baseUrl}/retailer/shipments/S-1`)]),
+  );
+  pass(world, 1000);
+  const names = pipelines.filter(isNamed).map(({ name }) => name);
+  expect((await world.night({ names })).errors).toEqual([]);
+});
+afterAll(() => world.close());
+
+async function filesOf(name: string): Promise<string[]> {
+  const folder = path.join(world.home, 'lake', name);
+  const files = await readdir(folder, { recursive: true });
+  return files.filter((file) => /^[0-9-]+[/\\][^/\\]+\.parquet$/.test(file)).map((file) => path.join(folder, file));
+}
+
+describe('two readers of one file', () => {
+  it.each(pipelines.map((pipeline) => ({ name: pipeline.name, pipeline })))(
+    'agree on every value of $name',
+    async ({ name, pipeline }) => {
+      const files = await filesOf(name);
+      expect(files.length).toBeGreaterThan(0);
+      for (const file of files) {
+        const rows = await byDuckdb(file, storedColumns(pipeline));
+        expect(rows.length).toBeGreaterThan(0);
+        expect(await byHyparquet(file, storedColumns(pipeline))).toEqual(rows);
+      }
+    },
+  );
+
+  it('find in it what was sent, to the last letter and digit', async () => {
+    const orders = pipelines.find(({ name }) => name === 'orders')!;
+    const columns = storedColumns(orders).filter(({ column }) =>
+      ['product_title', 'commission', 'quantity'].includes(column),
+    );
+    const rows = (await Promise.all((await filesOf('orders')).map((file) => byHyparquet(file, columns)))).flat();
+    const found = (column: string) => rows.map((row) => row[columns.findIndex((one) => one.column === column)]);
+    for (const text of TEXTS) expect(found('product_title')).toContain(Buffer.from(text).toString('hex'));
+    for (const [, millionths] of AMOUNTS) expect(found('commission')).toContain(String(millionths));
+    for (const count of COUNTS) expect(found('quantity')).toContain(count);
+  });
+});

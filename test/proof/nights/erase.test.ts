@@ -1,0 +1,238 @@
+/** Erasing values for a person's request: no trace is left, sums stay, and what the service sends again is masked. */
+import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { runRebuild, runReplay } from '../../../src/run/again.ts';
+import { type EraseStep, plannedErase, runErase } from '../../../src/run/erase.ts';
+import { verify } from '../../../src/run/verify.ts';
+import { type ErasureScene, openErasureScene } from '../../support/erasure.ts';
+import { rowsOf } from '../../support/lookups.ts';
+import type { World } from '../../support/nights.ts';
+import { filesUnder } from '../../support/retention.ts';
+import { tracesOf } from '../../support/traces.ts';
+
+let scene: ErasureScene;
+let world: World;
+let before: string;
+let erased: string;
+let nowMs: number;
+let sums: readonly string[];
+let versionsBefore: readonly string[];
+
+const values = () => ({ subIds: [scene.subId], orders: [scene.order] });
+const texts = () => [scene.subId, scene.order, ...scene.items];
+const traces = () => tracesOf(world, texts());
+const erase = (step?: EraseStep) => world.within((context) => runErase(context, values(), step));
+const differences = async () => (await world.within(verify)).differences;
+
+/** Everything that an erasure must leave as it is: amounts, how many rows and versions there are, what was loaded and when. */
+const kept = async () => [
+  ...(await rowsOf(
+    world,
+    'SELECT order_date, count(*), sum(commission), sum(price_excl_vat) FROM warehouse.fact_order_item GROUP BY ALL ORDER BY ALL',
+  )),
+  ...(await rowsOf(
+    world,
+    'SELECT order_date, count(*), count(DISTINCT sub_id) FROM warehouse.fact_commission_day GROUP BY ALL ORDER BY ALL',
+  )),
+  ...(await rowsOf(
+    world,
+    'SELECT promotion_date, sum(clicks), count(DISTINCT sub_id) FROM warehouse.fact_promotion_day GROUP BY ALL ORDER BY ALL',
+  )),
+  ...(await rowsOf(
+    world,
+    'SELECT observed_from, count(*), count(DISTINCT order_item_id) FROM warehouse.order_item_version GROUP BY ALL ORDER BY ALL',
+  )),
+  ...(await rowsOf(
+    world,
+    'SELECT pipeline, slice_day, rows, sums, loaded_at, superseded_at FROM etl.receipt ORDER BY ALL',
+  )),
+  ...(await rowsOf(world, 'SELECT order_date, revision, commission FROM mart.order_revision ORDER BY ALL')),
+];
+
+const versions = () =>
+  rowsOf(
+    world,
+    'SELECT observed_from, is_present, count(*) FROM warehouse.order_item_version GROUP BY ALL ORDER BY ALL',
+  );
+
+async function putBack(home: string): Promise<void> {
+  for (const name of await readdir(world.home)) await rm(path.join(world.home, name), { recursive: true });
+  await cp(home, world.home, { recursive: true });
+  world.clock.set(nowMs);
+}
+
+beforeAll(async () => {
+  scene = await openErasureScene();
+  ({ world } = scene);
+  [before, erased] = [`${world.home}-before`, `${world.home}-erased`];
+  await cp(world.home, before, { recursive: true });
+  nowMs = world.clock.now();
+  sums = await kept();
+  versionsBefore = await versions();
+});
+afterAll(async () => {
+  await world.close();
+  for (const home of [before, erased]) await rm(home, { recursive: true, force: true });
+});
+
+describe('an erasure', () => {
+  it('leaves no trace, and everything else as it was', async () => {
+    const found = await traces();
+    for (const place of [
+      /^vault\/orders\/answers/,
+      /^vault\/orders\/refused/,
+      /^vault\/push-messages\/answers/,
+      /^vault\/push-links\/packs/,
+      /^vault\/push-links\/fetches/,
+      /^lake\/orders\/[^/]+\/[^/]+$/,
+      /^lake\/orders\/[^/]+\/held/,
+      /^lake\/orders\/[^/]+\/rejects/,
+      /^lake\/orders\/[^/]+\/manifest/,
+      /^lake\/order-item-versions/,
+      /^lake\/promotions/,
+      /^lake\/commissions/,
+      /^lake\/push-links/,
+      /^inbox\/ready\/.*segment/,
+      /^inbox\/ready\/.*torn/,
+      /^inbox\/refused/,
+      /^runs\/.*drift/,
+      /^warehouse\.duckdb$/,
+      /^warehouse\.duckdb\.damaged$/,
+    ])
+      expect(found).toContainEqual(expect.stringMatching(place));
+    expect(await differences()).toEqual([]);
+
+    const planned = await world.within((context) => plannedErase(context, values()));
+    expect(await traces()).toEqual(found);
+    const { outcome, record } = await erase();
+    expect(outcome).toMatchObject({ exitCode: 0, errors: [] });
+    const { slices, lake, answers } = planned;
+    expect(record).toMatchObject({ found: { slices, lake, answers } });
+    expect(record).toMatchObject({ is_complete: true, asked: { sub_ids: 1, orders: 1, items: scene.items.length } });
+    expect(await traces()).toEqual([]);
+    expect(await differences()).toEqual([]);
+    expect(await kept()).toEqual(sums);
+    await cp(world.home, erased, { recursive: true });
+  });
+
+  it('keeps a list that only this user can read, and a record that names no one', async () => {
+    const files = await filesUnder(world, 'state/erasures');
+    expect(files).toHaveLength(3);
+    for (const file of files) expect(await readFile(path.join(world.home, file), 'utf8')).not.toContain(scene.order);
+  });
+});
+
+describe('afterwards', () => {
+  beforeEach(() => putBack(erased));
+
+  it('a night in which the service sends it all again changes nothing', async () => {
+    const { run } = await world.night({ names: ['promotions', 'orders', 'commissions'] });
+    expect(run.summary).toMatchObject({ slices_changed: 0, errors: [] });
+    expect(await traces()).toEqual([]);
+    expect(await kept()).toEqual(sums);
+  });
+
+  it('what is pushed comes in without it, and neither replay nor rebuild brings it back', async () => {
+    expect((await world.night({ names: ['push-messages', 'push-links'] })).errors).toEqual([]);
+    const range = { from: scene.day, to: world.today() };
+    for (const name of ['orders', 'push-messages', 'push-links']) {
+      world.clock.set(world.clock.now() + 60_000);
+      expect((await world.within((context) => runReplay(context, name, range))).errors).toEqual([]);
+    }
+    world.clock.set(world.clock.now() + 60_000);
+    expect((await world.within((context) => runRebuild(context, undefined))).errors).toEqual([]);
+    expect(await traces()).toEqual([]);
+    expect(await differences()).toEqual([]);
+  });
+
+  it('the same again finds nothing', async () => {
+    const { outcome, record } = await erase();
+    expect(outcome).toMatchObject({ exitCode: 0, errors: [] });
+    expect(record?.found).toEqual({ slices: 0, lake: 0, answers: 0, files: 0, targets: { duckdb: 0 } });
+    expect(await kept()).toEqual(sums);
+  });
+});
+
+describe('a damaged record of a fetch', () => {
+  beforeEach(() => putBack(before));
+
+  it.each([
+    ['orders', /\.json$/],
+    ['push-links', /\.ndjson$/],
+  ])(
+    'of %s is told, what it names stays, and the same command ends it once the record is back',
+    async (pipeline, ending) => {
+      const names = (await filesUnder(world, `vault/${pipeline}/fetches`)).filter((name) => ending.test(name));
+      const name = names.at(-1)!;
+      const file = path.join(world.home, name);
+      const text = await readFile(file, 'utf8');
+      const damaged = text.replace(/"sha256":( ?)"[0-9a-f]/, '"sha256":$1"~');
+      expect(damaged).not.toBe(text);
+      await writeFile(file, damaged);
+      const stored = await filesUnder(world, `vault/${pipeline}`);
+      const place = /"vault_path": ?"([^"@]+)/.exec(damaged)![1]!;
+
+      const { outcome, record } = await erase();
+      expect(outcome.exitCode).toBe(1);
+      expect(outcome.errors).toMatchObject([
+        {
+          code: 'not_erased',
+          message: expect.stringContaining(`${file} cannot be looked through: damaged_record`),
+          hint: 'restore it from a backup or delete it; then run the same command again',
+        },
+      ]);
+      expect(record).toMatchObject({ is_complete: false });
+      expect(stored).toContain(place);
+      expect(await filesUnder(world, `vault/${pipeline}`)).toContain(place);
+
+      await writeFile(file, text);
+      world.clock.set(world.clock.now() + 60_000);
+      expect((await erase()).outcome).toMatchObject({ exitCode: 0, errors: [] });
+      expect(await traces()).toEqual([]);
+      expect(await differences()).toEqual([]);
+    },
+  );
+});
+
+describe('an erasure that is killed', () => {
+  beforeEach(() => putBack(before));
+
+  /** Kills at the step of that name, the first of several or the first that is about this. */
+  const killedAt = (step: string, about = '') => {
+    let isDead = false;
+    return erase((name, told) => {
+      if (isDead || (name === step && told.includes(about))) {
+        isDead = true;
+        throw new Error('killed');
+      }
+    });
+  };
+
+  it('again and again, a step later each time, is brought to its end by the same command', async () => {
+    for (const [step, about] of [
+      ['listed', ''],
+      ['lake', ''],
+      ['vault', 'answers'],
+      ['vault', 'fetches'],
+      ['vault', 'pack'],
+      ['target', ''],
+    ] as const) {
+      expect((await killedAt(step, about)).outcome.exitCode, `${step} ${about}`).toBe(1);
+      world.clock.set(world.clock.now() + 60_000);
+    }
+    expect((await erase()).outcome.errors).toEqual([]);
+    expect(await traces()).toEqual([]);
+    expect(await differences()).toEqual([]);
+  });
+
+  it('behind the lake, with a night before the same command: no version is written for the marks', async () => {
+    await killedAt('lake');
+    world.clock.set(world.clock.now() + 60_000);
+    expect((await world.night({ names: ['promotions', 'orders', 'commissions'] })).errors).toEqual([]);
+    expect((await erase()).outcome.errors).toEqual([]);
+    expect(await traces()).toEqual([]);
+    expect(await differences()).toEqual([]);
+    expect(await versions()).toEqual(versionsBefore);
+  });
+});

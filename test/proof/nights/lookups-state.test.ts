@@ -1,0 +1,102 @@
+/** What a night of look-ups remembers beside the lake is an aid: lost or damaged, the next night ends right all the same. */
+import { readdir, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { runRelease } from '../../../src/run/again.ts';
+import type { Step } from '../../../src/run/context.ts';
+import { statusOf } from '../../../src/run/status.ts';
+import { listEans, openLookupWorld, rateDifferences, rowsOf } from '../../support/lookups.ts';
+import type { World } from '../../support/nights.ts';
+import { fileDifferences, flawsIn, historyOf, productDifferences, VERSIONED } from '../../support/versions.ts';
+
+let world: World;
+let eans: readonly string[];
+let nights = 0;
+beforeAll(async () => {
+  world = await openLookupWorld({
+    rates: {},
+    products: { refreshDays: 1 },
+    reductions: {},
+    guards: { shrink: { minRows: 4, keepRatio: 0.5 } },
+    sandbox: { seriesLength: 20 },
+  });
+  eans = world.sandbox.eans(8);
+  await listEans(world, eans);
+  expect((await world.night({ names: VERSIONED })).errors).toEqual([]);
+});
+afterAll(() => world.close());
+
+/** Another day, on which everything has something new. */
+function nextDay(): void {
+  nights += 1;
+  world.clock.set(world.clock.now() + 25 * 3_600_000);
+  world.sandbox.change({ kind: 'commission-rate', ean: eans[0]!, percentage: `${nights}.5` });
+  world.sandbox.change({ kind: 'product', ean: eans[1]!, title: `Titel ${nights}` });
+}
+
+async function expectTruth(): Promise<void> {
+  expect(await rateDifferences(world, eans)).toEqual([]);
+  expect(await productDifferences(world, eans)).toEqual([]);
+  expect(await fileDifferences(world)).toEqual([]);
+  expect(await flawsIn(world)).toEqual([]);
+}
+
+/** It may be gone from the time before: only answers that are taken in make it anew. */
+const lose = (file: string) => rm(file, { force: true });
+/** As a crash of the machine may leave it. */
+const halve = async (file: string) => truncate(file, Math.floor((await stat(file)).size / 2));
+const garble = (file: string) => writeFile(file, '{"runs": [1, "two"], "name": null}');
+
+it.each([
+  ['what was asked for, lost', 'state/asked', lose],
+  ['what was asked for, half there', 'state/asked', halve],
+  ['up to where answers are taken in, lost', 'state/applied', lose],
+  ['up to where answers are taken in, half there', 'state/applied', halve],
+  ['up to where answers are taken in, of another shape', 'state/applied', garble],
+  ['the name of the reductions file, lost', 'state/reductions.json', lose],
+  ['the name of the reductions file, half there', 'state/reductions.json', halve],
+] as const)('%s: a run of the same day changes nothing, the next night ends right', async (_, place, damage) => {
+  const where = path.join(world.home, place);
+  const files = place.endsWith('.json') ? [where] : (await readdir(where)).map((name) => path.join(where, name));
+  expect(files.length).toBeGreaterThan(0);
+  const before = await historyOf(world);
+  for (const file of files) await damage(file);
+  world.clock.set(world.clock.now() + 60_000);
+  expect((await world.night({ names: VERSIONED })).errors).toEqual([]);
+  expect(await historyOf(world)).toEqual(before);
+  for (const file of files) await damage(file);
+  nextDay();
+  expect((await world.night({ names: VERSIONED })).errors).toEqual([]);
+  await expectTruth();
+});
+
+it('all of it lost with a night that was cut off before its answers were taken in', async () => {
+  nextDay();
+  const step = (name: Step, about: string) => {
+    if (name === 'normalised' && about === 'commission-rates') throw new Error('no more');
+  };
+  const night = await world.night({ names: VERSIONED, step });
+  expect(night.errors).toHaveLength(1);
+  await rm(path.join(world.home, 'state'), { recursive: true });
+  world.clock.set(world.clock.now() + 60_000);
+  expect((await world.night({ names: VERSIONED })).errors).toEqual([]);
+  await expectTruth();
+});
+
+it('up to where answers are taken in, lost while some are held: a release applies them all the same', async () => {
+  nextDay();
+  world.sandbox.change({ kind: 'unknown-ean', as: 'leave-out' });
+  for (const ean of eans) world.sandbox.change({ kind: 'ean-known', ean, known: false });
+  const night = await world.night({ names: ['commission-rates'] });
+  expect(night.run.summary).toMatchObject({ slices_held: 1 });
+  await rm(path.join(world.home, 'state', 'applied', 'commission-rates.json'));
+  const [hold] = (await world.within(statusOf)).holds;
+  const released = await world.within((context) => runRelease(context, 'commission-rates', hold!.slice_day));
+  expect(released.errors).toEqual([]);
+  const sql = `SELECT DISTINCT outcome FROM warehouse.fact_commission_rate WHERE observed_to IS NULL`;
+  expect(await rowsOf(world, sql)).toEqual(['not_found']);
+  for (const ean of eans) world.sandbox.change({ kind: 'ean-known', ean, known: true });
+  nextDay();
+  expect((await world.night({ names: VERSIONED })).errors).toEqual([]);
+  await expectTruth();
+});

@@ -1,0 +1,374 @@
+/** The history of order items: a version for every change and for none else, and the orders as they were known at any instant. */
+import { readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { addDays, type Day } from '../../../src/core/days.ts';
+import { runRebuild, runRelease, runReplay } from '../../../src/run/again.ts';
+import type { Step } from '../../../src/run/context.ts';
+import { runBackfill } from '../../../src/run/night.ts';
+import { verify } from '../../../src/run/verify.ts';
+import { rowsOf, six } from '../../support/lookups.ts';
+import { openWorld, type World } from '../../support/nights.ts';
+import { flawsIn } from '../../support/versions.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+let world: World;
+beforeEach(async () => {
+  world = await openWorld({ ordersPerDay: 30, lookbackDays: 4, windowDays: 2 });
+  await night();
+});
+afterEach(() => world.close());
+
+interface Item {
+  readonly orderId: string;
+  readonly orderItemId: string;
+}
+
+const ORDERS = { names: ['orders'] };
+const night = (step?: (name: Step) => void) => world.night(step ? { ...ORDERS, step } : ORDERS);
+
+/** Another hour of the same day. */
+const later = () => world.clock.set(world.clock.now() + 3_600_000);
+const replay = (range = world.lookback()) => world.within((context) => runReplay(context, 'orders', range));
+const iso = (ms: number) => new Date(ms).toISOString();
+
+/** The versions of an item, oldest first: its day, its title's first letter, whether it is there, whether it is the last one. */
+const versionsOf = (orderItemId: string) =>
+  rowsOf(
+    world,
+    `SELECT order_date, coalesce(product_title[:1], '-'), is_present, observed_to IS NULL FROM warehouse.order_item_version
+     WHERE order_item_id = '${orderItemId}' ORDER BY observed_from`,
+  );
+const countVersions = async () => Number((await rowsOf(world, 'SELECT count(*) FROM warehouse.order_item_version'))[0]);
+
+const history = () =>
+  rowsOf(world, 'SELECT * EXCLUDE (loaded_at, fetch_id) FROM warehouse.order_item_version ORDER BY ALL');
+/** The file of the lake that holds the versions of a day. */
+const versionsFile = (day: Day) =>
+  world.within(async ({ lake }) => {
+    const entry = (await lake.slices('order-item-versions')).get(day);
+    return entry && lake.rowsFile('order-item-versions', entry);
+  });
+
+const COLUMNS = 'order_date, order_id, order_item_id, product_title, status, quantity, price_excl_vat, commission';
+const known = async (at: string) =>
+  (await rowsOf(world, `SELECT ${COLUMNS} FROM warehouse.orders_as_of('${at}')`)).sort();
+const facts = async () => (await rowsOf(world, `SELECT ${COLUMNS} FROM warehouse.fact_order_item`)).sort();
+
+/** Items as the sandbox holds them to be on the days that were asked for so far. */
+function truth(from: Day, to: Day): string[] {
+  return [...world.sandbox.truth('orders', from, to)]
+    .map((item) =>
+      [
+        ...[item.orderDate, item.orderId, item.orderItemId, item.productTitle, item.status, item.quantity],
+        ...[six(String(item.priceExclVat)), six(String(item.commission))],
+      ].join(' '),
+    )
+    .sort();
+}
+
+async function expectSound(): Promise<void> {
+  expect(await flawsIn(world)).toEqual([]);
+  expect(await known(iso(world.clock.now() + 1000))).toEqual(await facts());
+}
+
+const restate = (day: Day, productTitle: string) => {
+  const item = world.itemOn(day);
+  world.sandbox.change({ kind: 'restate-item', ...item, values: { productTitle } });
+  return item;
+};
+
+describe('a version is written', () => {
+  it('for every item that is first seen, and for none in a night that brings nothing new', async () => {
+    const first = await facts();
+    expect(first.length).toBeGreaterThan(0);
+    expect(await countVersions()).toBe(first.length);
+    later();
+    expect((await night()).published.map(({ result }) => result)).toEqual([null]);
+    await expectSound();
+  });
+
+  it('for the item that changed, and only for it', async () => {
+    const before = await countVersions();
+    const day = world.lookback().from;
+    const { orderItemId } = restate(day, 'Xylofoon');
+    later();
+    await night();
+    expect(await countVersions()).toBe(before + 1);
+    expect((await versionsOf(orderItemId)).map((line) => line.slice(11))).toEqual([
+      expect.stringMatching(/ true false$/),
+      'X true true',
+    ]);
+    await expectSound();
+  });
+
+  it('as gone for an item that vanished, which keeps its day', async () => {
+    const day = world.lookback().from;
+    const item = world.itemOn(day);
+    world.sandbox.change({ kind: 'vanish-item', ...item });
+    later();
+    await night();
+    expect((await versionsOf(item.orderItemId)).at(-1)).toBe(`${day} - false true`);
+    await expectSound();
+  });
+
+  it.each<[string, number]>([
+    ['of the same request', 1],
+    ['of a later request', 2],
+    ['of a day that came before', -1],
+  ])('once for an item that moved to a day %s, and once for its way back', async (_, by) => {
+    const from = addDays(world.lookback().from, by < 0 ? 3 : 0);
+    const to = addDays(from, by < 0 ? -2 : by);
+    const item = world.itemOn(from);
+    for (const toDay of [to, from, to]) {
+      world.sandbox.change({ kind: 'move-item', ...item, toDay });
+      later();
+      await night();
+    }
+    expect((await versionsOf(item.orderItemId)).map((line) => line.split(' ')[0])).toEqual([from, to, from, to]);
+    await expectSound();
+  });
+});
+
+describe('an item that one run found gone, and the next one of the same day on another day', () => {
+  async function goneThenFound(between: () => Promise<void>) {
+    const from = addDays(world.lookback().from, 1);
+    const to = addDays(world.lookback().from, -2);
+    const item = world.itemOn(from);
+    world.sandbox.change({ kind: 'move-item', ...item, toDay: to });
+    later();
+    await night();
+    const then = { at: iso(world.clock.now()), facts: await facts() };
+    await between();
+    later();
+    await world.within((context) => runBackfill(context, ['orders'], { from: to, to }, false));
+    const days = await versionsOf(item.orderItemId);
+    return { then, days: days.map((line) => line.replace(/ \S+/, '')), from, to };
+  }
+
+  it('was gone in between, also when the history is made again', async () => {
+    const { then, days, from, to } = await goneThenFound(async () => undefined);
+    expect(days).toEqual([`${from} true false`, `${from} false false`, `${to} true true`]);
+    expect(await known(then.at)).toEqual(then.facts);
+    await expectSound();
+    const before = await history();
+    await truncate((await versionsFile(from)) ?? '', 100);
+    later();
+    await replay({ from, to: from });
+    expect(await history()).toEqual(before);
+    await rm(path.join(world.home, 'lake'), { recursive: true });
+    await rm(path.join(world.home, 'warehouse.duckdb'));
+    later();
+    await replay({ from: to, to: world.lookback().to });
+    expect(await history()).toEqual(before);
+    expect(await world.within(verify)).toMatchObject({ differences: [] });
+  });
+
+  it('moved where the first run was killed, so that nobody could read that it was gone', async () => {
+    const { days, from, to } = await goneThenFound(async () => {
+      const names = (await readdir(path.join(world.home, 'runs'))).filter((name) => /^r[0-9a-z]+\.json$/.test(name));
+      const file = path.join(world.home, 'runs', names.sort().at(-1) ?? '');
+      const record = JSON.parse(await readFile(file, 'utf8'));
+      await writeFile(
+        file,
+        JSON.stringify({ ...record, ended_at: null, result: null, exit_code: null, summary: null }),
+      );
+    });
+    expect(days).toEqual([`${from} true false`, `${to} true true`]);
+    await expectSound();
+  });
+});
+
+describe('a day that is held', () => {
+  it('brings no version until it is released, and then as of the answer that showed it', async () => {
+    const day = addDays(world.lookback().from, 1);
+    const before = await countVersions();
+    const items = truth(day, day).length;
+    world.sandbox.change({ kind: 'empty-day', report: 'orders', day });
+    later();
+    const shown = world.clock.now();
+    expect((await night()).exitCode).toBe(3);
+    expect(await countVersions()).toBe(before);
+    await expectSound();
+    later();
+    await world.within((context) => runRelease(context, 'orders', day));
+    expect(await countVersions()).toBe(before + items);
+    await expectSound();
+    expect((await known(iso(shown - 1000))).filter((line) => line.startsWith(day))).toHaveLength(items);
+    expect((await known(iso(shown + 600_000))).filter((line) => line.startsWith(day))).toEqual([]);
+  });
+});
+
+describe('a release of an answer that is older than what is known of some items', () => {
+  it('leaves those items as they were seen since, asks for the day again, and breaks no check', async () => {
+    const { from } = world.lookback();
+    const [day, other] = [from, addDays(from, 3)];
+    const items = [...world.sandbox.truth('orders', day, day)].map(({ orderId, orderItemId }) => ({
+      orderId,
+      orderItemId,
+    }));
+    for (const item of items.slice(2)) world.sandbox.change({ kind: 'vanish-item', ...(item as never as Item) });
+    later();
+    expect((await night()).exitCode).toBe(3);
+    const moved = items[0] as never as Item;
+    world.sandbox.change({ kind: 'move-item', ...moved, toDay: other });
+    later();
+    const window = { from: other, to: other };
+    await world.within((context) => runBackfill(context, ['orders'], window, true));
+    expect((await versionsOf(moved.orderItemId)).at(-1)?.slice(0, 10)).toBe(other);
+    later();
+    const released = await world.within((context) => runRelease(context, 'orders', day));
+    expect({ exitCode: released.exitCode, errors: released.errors }).toEqual({ exitCode: 0, errors: [] });
+    await expectSound();
+    expect((await facts()).filter((line) => line.startsWith(day))).toHaveLength(1);
+    later();
+    await night();
+    expect(await facts()).toEqual(truth(from, addDays(from, 3)));
+    await expectSound();
+    expect((await world.within(verify)).differences).toEqual([]);
+  });
+});
+
+describe('a replay', () => {
+  beforeEach(async () => {
+    restate(world.lookback().from, 'Xylofoon');
+    later();
+    await night();
+    restate(world.lookback().from, 'Yoghurt');
+    later();
+    await night();
+  });
+
+  it('invents no version and loses none', async () => {
+    const before = await history();
+    later();
+    expect((await replay()).run.summary).toMatchObject({ slices_changed: 0 });
+    expect(await history()).toEqual(before);
+  });
+
+  it('makes the whole history again when the lake is lost', async () => {
+    const before = await history();
+    await rm(path.join(world.home, 'lake'), { recursive: true });
+    await rm(path.join(world.home, 'warehouse.duckdb'));
+    later();
+    expect((await replay()).exitCode).toBe(0);
+    expect(await history()).toEqual(before);
+    await expectSound();
+  });
+
+  it('writes no version twice when only the items were lost', async () => {
+    const before = await history();
+    await rm(path.join(world.home, 'lake', 'orders'), { recursive: true });
+    later();
+    await replay();
+    expect(await history()).toEqual(before);
+    await expectSound();
+  });
+
+  it('begins the history of slices that had none, each with its own fetch', async () => {
+    await rm(path.join(world.home, 'lake', 'order-item-versions'), { recursive: true });
+    await world.within((context) => runRebuild(context, undefined));
+    expect(await countVersions()).toBe(0);
+    later();
+    await replay();
+    const spans = await rowsOf(
+      world,
+      `SELECT DISTINCT v.observed_from = r.fetched_at, v.observed_to FROM warehouse.order_item_version AS v
+       JOIN etl.receipt AS r ON r.pipeline = 'orders' AND r.slice_day = v.order_date AND r.superseded_at IS NULL`,
+    );
+    expect(spans).toEqual(['true -']);
+    await expectSound();
+  });
+});
+
+describe('a damaged file of versions', () => {
+  it('is named by verify with a command that makes the same history again, whatever happened to the items', async () => {
+    const { from } = world.lookback();
+    const [first, last] = [addDays(from, 1), addDays(from, 3)];
+    const gone = world.itemOn(first);
+    world.sandbox.change({ kind: 'move-item', ...gone, toDay: last });
+    restate(first, 'Xylofoon');
+    later();
+    await night();
+    world.sandbox.change({ kind: 'move-item', ...gone, toDay: first });
+    world.sandbox.change({ kind: 'vanish-item', ...world.itemOn(last) });
+    restate(last, 'Yoghurt');
+    later();
+    await night();
+    world.sandbox.change({ kind: 'empty-day', report: 'orders', day: first });
+    later();
+    expect((await night()).exitCode).toBe(3);
+    const before = await history();
+    for (const day of [first, last]) {
+      await truncate((await versionsFile(day)) ?? '', 100);
+      const mend = `partner-etl replay orders --from ${day} --to ${day}`;
+      expect((await world.within(verify)).differences).toMatchObject([
+        { hop: 'lake', pipeline: 'order-item-versions', day, mend },
+      ]);
+      later();
+      expect((await replay({ from: day, to: day })).errors).toEqual([]);
+      expect((await world.within(verify)).differences).toEqual([]);
+      await world.within((context) => runRebuild(context, undefined));
+      expect(await history()).toEqual(before);
+    }
+  });
+});
+
+it.each<Step>(['normalised', 'lake-committed', 'publishing'])(
+  'a night that dies at step %s ends in the history of one that did not',
+  async (at) => {
+    const day = world.lookback().from;
+    const { orderItemId } = restate(day, 'Xylofoon');
+    later();
+    const dying = night((name) => {
+      if (name === at) throw new Error('killed');
+    });
+    await dying.catch(() => undefined);
+    later();
+    await night();
+    expect(await versionsOf(orderItemId)).toHaveLength(2);
+    await expectSound();
+  },
+);
+
+it.each([1, 2])('whatever happens in six nights, each is known as it was (history %i)', async (seed) => {
+  const random = dice(seed);
+  const start = world.lookback().from;
+  const nights: { readonly at: string; readonly items: readonly string[] }[] = [];
+  for (let n = 0; n < 6; n++) {
+    if (random(3) === 0 && n < 5) world.passDays(1);
+    else later();
+    const { from, to } = world.lookback();
+    for (let k = random(4); k > 0; k--) change(random, from, to);
+    await night();
+    nights.push({ at: iso(world.clock.now() + 600_000), items: await facts() });
+    expect(nights.at(-1)?.items.filter((line) => line >= from)).toEqual(truth(from, to));
+    expect(nights.at(-1)?.items.every((line) => line >= start)).toBe(true);
+  }
+  await replay({ from: start, to: world.lookback().to });
+  for (const { at, items } of nights) expect(await known(at)).toEqual(items);
+  await expectSound();
+  expect((await world.within(verify)).differences).toEqual([]);
+});
+
+function change(random: (below: number) => number, from: Day, to: Day): void {
+  const day = addDays(from, random(4));
+  const items = [...world.sandbox.truth('orders', day, day)];
+  const item = items[random(items.length)];
+  if (!item || items.length < 6) return;
+  const name = { orderId: String(item.orderId), orderItemId: String(item.orderItemId) };
+  const kind = random(5);
+  if (kind === 0) world.sandbox.change({ kind: 'vanish-item', ...name });
+  else if (kind < 3) world.sandbox.change({ kind: 'move-item', ...name, toDay: random(2) === 0 ? to : from });
+  else world.sandbox.change({ kind: 'restate-item', ...name, values: { productTitle: `T${random(3)}` } });
+}
+
+/** Whole numbers below a bound, the same ones for the same seed. */
+function dice(seed: number): (below: number) => number {
+  let state = seed * 7919;
+  return (below) => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+    return Math.floor((state / 2_147_483_648) * below);
+  };
+}

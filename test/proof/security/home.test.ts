@@ -1,0 +1,131 @@
+/** Links and files that another user has put into the home directory, where it could be written to for a while. */
+import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { typedIn } from '../../cli/typed.ts';
+import { openWorld, type World } from '../../support/nights.ts';
+
+let world: World;
+/** A folder of somebody whose files the program may write to. */
+let victim: string;
+beforeEach(async () => {
+  world = await openWorld({ lookbackDays: 1, windowDays: 1 });
+  victim = await mkdtemp(path.join(tmpdir(), 'etl-victim-'));
+  await writeFile(path.join(victim, 'precious'), 'precious');
+});
+afterEach(async () => {
+  await world.close();
+  await rm(victim, { recursive: true, force: true });
+});
+
+const at = (name: string) => path.join(world.home, name);
+const run = (...words: string[]) => typedIn(world, ['run', 'orders', '--quiet', ...words]);
+const expectUnharmed = async () => expect(await readFile(path.join(victim, 'precious'), 'utf8')).toBe('precious');
+
+/** What a night writes under a name that is always the same. */
+const WRITTEN = [
+  'state/checked/orders.json',
+  'locks/run.json',
+  'warehouse.duckdb',
+  'lake/orders/2026-03/manifest.json',
+  'lake/journal.json',
+];
+
+describe('a link in the place of a file', () => {
+  it.each(WRITTEN)('%s: what it leads to is not written to', async (name) => {
+    await mkdir(path.dirname(at(name)), { recursive: true });
+    await symlink(path.join(victim, 'precious'), at(name));
+    await run();
+    await expectUnharmed();
+  });
+
+  it.each(['state/checked/orders.json', 'locks/run.json'])('%s gives way to the file', async (name) => {
+    await mkdir(path.dirname(at(name)), { recursive: true });
+    await symlink(path.join(victim, 'precious'), at(name));
+    expect(await run()).toEqual({ code: 0, out: '', err: '' });
+    expect((await lstat(at(name))).isSymbolicLink()).toBe(false);
+  });
+
+  it('warehouse.duckdb that leads to a warehouse is read, and gives way to the next one', async () => {
+    expect((await run()).code).toBe(0);
+    const moved = path.join(victim, 'warehouse.duckdb');
+    await rename(at('warehouse.duckdb'), moved);
+    await symlink(moved, at('warehouse.duckdb'));
+    const before = await readFile(moved);
+    world.passDays(1);
+    expect(await run()).toEqual({ code: 0, out: '', err: '' });
+    expect((await lstat(at('warehouse.duckdb'))).isSymbolicLink()).toBe(false);
+    expect((await readFile(moved)).equals(before)).toBe(true);
+  });
+
+  it.each(['precious', 'not-there-yet'])('a lock that leads to %s is refused and says what to do', async (target) => {
+    await mkdir(at('locks'));
+    await symlink(path.join(victim, target), at('locks/run.lock'));
+    const { code, err } = await run();
+    expect(code).toBe(1);
+    expect(err).toMatch(/run\.lock is no lock file: a link\n {2}mend: find out who put it there, and delete it/);
+    await expectUnharmed();
+    await expect(lstat(path.join(victim, 'not-there-yet'))).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
+  it('a token cache is neither followed nor believed, whatever it says and however it may be read', async () => {
+    expect((await run()).code).toBe(0);
+    const name = (await readdir(at('state'))).find((file) => /^token-.*\.json$/.test(file))!;
+    const good = await readFile(at(`state/${name}`), 'utf8');
+    await writeFile(path.join(victim, 'token'), good, { mode: 0o600 });
+    await rm(at(`state/${name}`));
+    await symlink(path.join(victim, 'token'), at(`state/${name}`));
+    world.passDays(1);
+    const link = await typedIn(world, ['run', 'orders']);
+    expect([link.code, link.err]).toEqual([0, expect.stringContaining('it is a symbolic link')]);
+    await chmod(at(`state/${name}`), 0o644);
+    world.passDays(1);
+    const loose = await typedIn(world, ['run', 'orders']);
+    expect([loose.code, loose.err]).toEqual([0, expect.stringContaining('others may use it (mode 644, not 600)')]);
+    expect((await lstat(at(`state/${name}`))).mode & 0o777).toBe(0o600);
+  });
+});
+
+describe('a link in the place of a folder', () => {
+  it('work: what lies there and is none of ours stays', async () => {
+    await symlink(victim, at('work'));
+    expect((await run()).code).toBe(0);
+    await expectUnharmed();
+  });
+
+  it.each(['vault', 'lake', 'state', 'runs'])('%s: doctor tells it', async (name) => {
+    await symlink(victim, at(name));
+    const { out } = await typedIn(world, ['doctor']);
+    expect(out).toMatch(new RegExp(`${name} under .* are links`));
+    await expectUnharmed();
+  });
+});
+
+describe('a home directory of a newer program', () => {
+  it.each([
+    ['the whole of it', 'layout.json', '{"layout":2}', /written by a newer partner-etl: .*layout\.json says layout 2/],
+    ['the whole of it, by a mark that nobody knows', 'layout.json', 'v2', /layout\.json says no number/],
+    [
+      'its lake',
+      'lake/orders/2026-03/manifest.json',
+      '{"layout":2,"slices":{}}',
+      /manifest\.json was written by a newer partner-etl/,
+    ],
+    [
+      'a commit of its lake',
+      'lake/journal.json',
+      '{"layout":2,"months":{}}',
+      /journal\.json was written by a newer partner-etl/,
+    ],
+  ])('%s: is refused with the mend, and left as it is', async (_, name, text, told) => {
+    await mkdir(path.dirname(at(name)), { recursive: true });
+    await writeFile(at(name), text);
+    const { code, err } = await run();
+    expect(code).toBe(1);
+    expect(err).toMatch(told);
+    expect(err).toMatch(/mend: update this partner-etl/);
+    expect(await readFile(at(name), 'utf8')).toBe(text);
+    expect(world.sandbox.stats.calls).toEqual({});
+  });
+});

@@ -1,0 +1,56 @@
+/** A share of the simulation: seeds for as long as the suite can wait, all mutants, and the same seed twice. `npm run sim` runs the rest. */
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, inject, it } from 'vitest';
+import { packageRoot } from '../../support/nights.ts';
+import { MUTANTS } from './mutant-list.ts';
+import { mutated } from './mutate.ts';
+
+/** Brief seeds are begun for so long; two cores that have nothing else to do take nearly one a second. */
+const SEEDS_SECONDS = 170;
+/** Dies at a step, at a file operation and at a statement, so that what it does is exact. */
+const REPLAYED_SEED = 2;
+const LIMIT_MS = 1_200_000;
+
+interface Told {
+  readonly code: number;
+  readonly text: string;
+}
+
+function sim(...args: readonly string[]): Promise<Told> {
+  const main = path.join(inject('build'), 'test', 'proof', 'sim', 'main.js');
+  return new Promise((resolve) => {
+    execFile(process.execPath, [main, ...args], { maxBuffer: 1e9 }, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code ?? 1), text: `${stdout}${stderr}` });
+    });
+  });
+}
+
+it('seeds end in the warehouse that the model expects', { timeout: LIMIT_MS }, async () => {
+  const { code, text } = await sim('1', '1000000', '--brief', '--seconds', String(SEEDS_SECONDS));
+  expect(text).toContain(' 0 wrong');
+  expect(code).toBe(0);
+});
+
+it('a seed does the same when it is run again', { timeout: LIMIT_MS }, async () => {
+  const journal = async () => {
+    const { text } = await sim(String(REPLAYED_SEED));
+    return text.split('\n').filter((line) => line.startsWith('  ') && !line.startsWith('  ~'));
+  };
+  const first = await journal();
+  expect(first.length).toBeGreaterThan(5);
+  expect(await journal()).toEqual(first);
+});
+
+it.each(MUTANTS)('what mutant $name replaces stands once in $file', (mutant) => {
+  const text = readFileSync(path.join(packageRoot, mutant.file), 'utf8');
+  expect(mutated(mutant, text, mutant.file)).not.toBe(text);
+});
+
+it('every mutant is found by its seed, which finds nothing without it', { timeout: LIMIT_MS }, async () => {
+  const { code, text } = await sim('--mutants');
+  expect(text.split('\n').filter((line) => /^(?:MISSED|WRONG)/.test(line))).toEqual([]);
+  expect(text.match(/^found /gm)).toHaveLength(MUTANTS.length);
+  expect(code).toBe(0);
+});
