@@ -1,5 +1,5 @@
 import { existsSync, statfsSync } from 'node:fs';
-import { defineConfig } from 'vitest/config';
+import { defineConfig, type TestProjectConfiguration } from 'vitest/config';
 
 // DuckDB's queries occupy threads of libuv's pool; with the four of the default, file system calls starve behind them.
 // The workers are forked from this process and take the size from its environment.
@@ -7,10 +7,15 @@ process.env.UV_THREADPOOL_SIZE ??= '8';
 // Files of tests need not outlive a power cut: in memory, where there is room for all of them.
 if (process.env.TMPDIR === undefined && roomIn('/dev/shm') >= 4 * 2 ** 30) process.env.TMPDIR = '/dev/shm';
 
-const needsPostgres = ['test/**/*.postgres.test.ts'];
-/** Tests that run the program as a process of its own. */
-const needsBuild = ['test/**/*.built.test.ts'];
-const needsBoth = ['test/**/*.whole.test.ts'];
+const postgres = 'test/support/postgres.ts';
+const built = 'test/support/built.ts';
+/** What the files need that are called `….postgres.test.ts` and so on; all others are `plain`. */
+const KINDS: Readonly<Record<string, string[]>> = {
+  postgres: [postgres],
+  /** They run the program as a process of its own. */
+  built: [built],
+  whole: [built, postgres],
+};
 
 export default defineConfig({
   test: {
@@ -21,34 +26,23 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     teardownTimeout: 10_000,
-    projects: [
-      {
-        extends: true,
-        test: {
-          name: 'plain',
-          include: ['test/**/*.test.ts'],
-          exclude: [...needsPostgres, ...needsBuild, ...needsBoth],
-        },
-      },
-      {
-        extends: true,
-        test: { name: 'postgres', include: needsPostgres, globalSetup: 'test/support/postgres.ts' },
-      },
-      {
-        extends: true,
-        test: { name: 'built', include: needsBuild, globalSetup: 'test/support/built.ts' },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'whole',
-          include: needsBoth,
-          globalSetup: ['test/support/built.ts', 'test/support/postgres.ts'],
-        },
-      },
-    ],
+    projects: [...projectsIn('', 'test', ['test/proof/**']), ...projectsIn('proof-', 'test/proof', [])],
   },
 });
+
+/** `npm test` runs the projects without a prefix, `npm run test:all` those of test/proof. */
+function projectsIn(prefix: string, folder: string, exclude: readonly string[]): TestProjectConfiguration[] {
+  const filesOf = (kind: string) => `${folder}/**/*.${kind}.test.ts`;
+  const project = (name: string, include: string[], others: readonly string[], globalSetup: string[]) => ({
+    extends: true as const,
+    test: { name: `${prefix}${name}`, include, exclude: [...exclude, ...others], globalSetup },
+  });
+  const kinds = Object.keys(KINDS);
+  return [
+    project('plain', [`${folder}/**/*.test.ts`], kinds.map(filesOf), []),
+    ...kinds.map((kind) => project(kind, [filesOf(kind)], [], KINDS[kind] ?? [])),
+  ];
+}
 
 /** Free bytes of a file system; 0 where there is none. */
 function roomIn(folder: string): number {
