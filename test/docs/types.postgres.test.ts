@@ -24,7 +24,7 @@ function isSame(there: string, shown: string, isTable: boolean): boolean {
 }
 
 test('every column has the type in Postgres that the dictionary shows', async () => {
-  const warehouse = await postgresWarehouse();
+  const warehouse = await postgresWarehouse('migrated');
   const maker = await SliceMaker.open();
   try {
     const target = warehouse.open();

@@ -6,9 +6,14 @@ export interface Database {
   drop(): Promise<void>;
 }
 
-export async function makeDatabase(serverUrl: string, name: string): Promise<Database> {
+export async function makeDatabase(
+  serverUrl: string,
+  name: string,
+  template: Database | null = null,
+): Promise<Database> {
   const quoted = `"${name}"`;
-  await administer(serverUrl, `CREATE DATABASE ${quoted}`);
+  const from = template === null ? '' : ` TEMPLATE "${new URL(template.url).pathname.slice(1)}"`;
+  await administer(serverUrl, `CREATE DATABASE ${quoted}${from}`);
   const url = new URL(serverUrl);
   url.pathname = `/${name}`;
   return { url: url.href, drop: () => administer(serverUrl, `DROP DATABASE ${quoted} WITH (FORCE)`) };

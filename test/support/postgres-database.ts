@@ -5,7 +5,7 @@ import { type Database, makeDatabase } from './databases.ts';
 
 export type { Database };
 
-/** Only in files called `*.postgres.test.ts`. */
-export function freshDatabase(): Promise<Database> {
-  return makeDatabase(inject('pgUrl'), `t_${randomBytes(6).toString('hex')}`);
+/** Empty, or a copy of a template that nobody is connected to. Only in files called `*.postgres.test.ts`. */
+export function freshDatabase(template: Database | null = null): Promise<Database> {
+  return makeDatabase(inject('pgUrl'), `t_${randomBytes(6).toString('hex')}`, template);
 }

@@ -6,7 +6,7 @@ import type { WarehouseSettings } from '../../src/warehouse/settings.ts';
 import type { Target, TargetName } from '../../src/warehouse/target.ts';
 import { SliceMaker } from '../support/slices.ts';
 
-/** One warehouse that does not exist yet. */
+/** One warehouse: without rows, or not there yet. */
 export interface Warehouse {
   readonly engine: TargetName;
   /** A new target on the same warehouse, as another process would have it; closed with the warehouse. */
@@ -20,7 +20,10 @@ export interface Warehouse {
   remove(): Promise<void>;
 }
 
-export type NewWarehouse = () => Promise<Warehouse>;
+/** How a test finds its warehouse: `migrated`, a copy of one whose tables were made once; `none`, to be made by the first publication. */
+export type Beginning = 'migrated' | 'none';
+
+export type NewWarehouse = (beginning: Beginning) => Promise<Warehouse>;
 
 export interface Bench {
   readonly warehouse: Warehouse;
@@ -28,14 +31,14 @@ export interface Bench {
   readonly maker: SliceMaker;
 }
 
-/** Registers the hooks that give every test of the file a fresh warehouse; the returned object is valid inside tests. */
-export function useBench(newWarehouse: NewWarehouse): Bench {
+/** Registers the hooks that give every test of the file a warehouse of its own; the returned object is valid inside tests. */
+export function useBench(newWarehouse: NewWarehouse, beginning: Beginning = 'migrated'): Bench {
   const bench = {} as { warehouse: Warehouse; target: Target; maker: SliceMaker };
   beforeAll(async () => {
     bench.maker = await SliceMaker.open();
   });
   beforeEach(async () => {
-    bench.warehouse = await newWarehouse();
+    bench.warehouse = await newWarehouse(beginning);
     bench.target = bench.warehouse.open();
   });
   afterEach(() => bench.warehouse.remove());

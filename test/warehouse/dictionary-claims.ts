@@ -74,7 +74,7 @@ export function dictionaryClaims(newWarehouse: NewWarehouse): void {
 
   beforeAll(async () => {
     maker = await SliceMaker.open();
-    warehouse = await newWarehouse();
+    warehouse = await newWarehouse('migrated');
     target = warehouse.open();
     dictionary = await readDictionary();
     await target.publish(publicationOf('r1', await maker.many(orders, FIRST, 1, 1)));

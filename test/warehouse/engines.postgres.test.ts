@@ -35,7 +35,7 @@ describe('the two engines', () => {
 
   beforeAll(async () => {
     const maker = await SliceMaker.open();
-    warehouses = [await duckdbWarehouse(), await postgresWarehouse()];
+    warehouses = [await duckdbWarehouse('none'), await postgresWarehouse('none')];
     const slices = (await Promise.all(pipelines.map((pipeline) => maker.many(pipeline, FIRST, 5, 300)))).flat();
     declared = new Map(pipelines.map(({ name }) => [name, new Map()]));
     for (const { pipeline, content } of slices)

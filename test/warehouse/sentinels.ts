@@ -170,7 +170,7 @@ export function sentinels(newWarehouse: NewWarehouse): void {
 
   beforeAll(async () => {
     maker = await SliceMaker.open();
-    warehouse = await newWarehouse();
+    warehouse = await newWarehouse('migrated');
     target = warehouse.open();
     const sound = Array.from({ length: HISTORY_DAYS }, (_, n) => slicesOf(maker, addDays(FIRST, n), {}));
     await target.publish(publicationOf('r1', (await Promise.all(sound)).flat()));

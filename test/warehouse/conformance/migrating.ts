@@ -12,7 +12,7 @@ const FIRST = day('2026-03-01');
 const PROCESSES = 20;
 
 export function migrating(newWarehouse: NewWarehouse): void {
-  const bench = useBench(newWarehouse);
+  const bench = useBench(newWarehouse, 'none');
   const slices = () => bench.maker.many(orders, FIRST, PROCESSES, 1);
   const publishAnother = async () => bench.target.publish(publicationOf('r2', (await slices()).slice(1)));
 

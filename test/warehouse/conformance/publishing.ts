@@ -21,6 +21,7 @@ export function publishing(newWarehouse: NewWarehouse): void {
   const slice = (on: typeof FIRST, ...rows: ReturnType<typeof item>[]) => bench.maker.make(orders, on, rows);
 
   describe('before the first publication', () => {
+    const bench = useBench(newWarehouse, 'none');
     test('there is nothing, and looking makes nothing', async () => {
       const { target, warehouse } = bench;
       const before = await warehouse.fingerprint();

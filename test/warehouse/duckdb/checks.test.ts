@@ -18,7 +18,7 @@ SELECT order_date AS slice_day, len(list(number)) AS numbers
 FROM warehouse.fact_order_item, range(200_000_000) AS numbers(number) GROUP BY order_date`,
   ['orders'],
 );
-const bench = useBench(duckdbWarehouse);
+const bench = useBench(duckdbWarehouse, 'none');
 
 test('a check for which memory does not do is told as such and not as a mistake in its file; nothing is published', async () => {
   const { target, maker } = bench;

@@ -42,7 +42,7 @@ export function useScene(newWarehouse: NewWarehouse, build: (scene: Scene) => Pr
   const scene = {} as { -readonly [K in keyof Scene]: Scene[K] };
   let warehouse: Warehouse;
   beforeAll(async () => {
-    warehouse = await newWarehouse();
+    warehouse = await newWarehouse('migrated');
     const target: Target = warehouse.open();
     scene.maker = await SliceMaker.open();
     scene.ask = (sql) => rowsOf(target, sql);

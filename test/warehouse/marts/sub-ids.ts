@@ -86,7 +86,7 @@ interface Scene {
 function useScene(newWarehouse: NewWarehouse, slices: (maker: SliceMaker) => Promise<LoadSlice[]>): Scene {
   const scene = {} as { -readonly [K in keyof Scene]: Scene[K] };
   beforeAll(async () => {
-    scene.warehouse = await newWarehouse();
+    scene.warehouse = await newWarehouse('migrated');
     scene.target = scene.warehouse.open();
     scene.maker = await SliceMaker.open();
     scene.declare = (subIdGrammar) =>

@@ -22,7 +22,7 @@ describe('the first load of a table', () => {
   });
   afterAll(() => maker.close());
   beforeEach(async () => {
-    warehouse = await postgresWarehouse();
+    warehouse = await postgresWarehouse('none');
     target = warehouse.open();
     await target.publish(publicationOf('r1', await maker.many(promotions, FIRST, 1, 1)));
   });

@@ -22,7 +22,7 @@ describe('the Postgres server', () => {
   });
   afterAll(() => maker.close());
   beforeEach(async () => {
-    warehouse = await postgresWarehouse();
+    warehouse = await postgresWarehouse('none');
     target = warehouse.open();
     await target.publish(publicationOf('r1', await slices(1)));
   });

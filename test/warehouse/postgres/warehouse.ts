@@ -1,15 +1,17 @@
-/** A fresh Postgres warehouse for the conformance suite: a database of its own. */
+/** A Postgres warehouse of one's own for the conformance suite: a database. */
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
 import { pipelines } from '../../../pipelines/index.ts';
 import { systemClock } from '../../../src/core/clock.ts';
+import { migratePostgres } from '../../../src/warehouse/postgres/migrate.ts';
+import { Sessions } from '../../../src/warehouse/postgres/sessions.ts';
 import { openPostgresTarget } from '../../../src/warehouse/postgres/target.ts';
 import { NO_SETTINGS } from '../../../src/warehouse/settings.ts';
 import type { Target } from '../../../src/warehouse/target.ts';
-import { freshDatabase } from '../../support/postgres-database.ts';
-import { removeFolder, type Warehouse } from '../bench.ts';
+import { type Database, freshDatabase } from '../../support/postgres-database.ts';
+import { type Beginning, removeFolder, type Warehouse } from '../bench.ts';
 
 export interface PostgresWarehouse extends Warehouse {
   readonly url: string;
@@ -19,8 +21,23 @@ export interface PostgresWarehouse extends Warehouse {
   ask(sql: string): Promise<string[]>;
 }
 
-export async function postgresWarehouse(): Promise<PostgresWarehouse> {
+/** Made by the first test of a process that needs it; goes with the server. */
+let template: Promise<Database> | null = null;
+
+async function makeTemplate(): Promise<Database> {
   const database = await freshDatabase();
+  const sessions = new Sessions(database.url);
+  try {
+    await migratePostgres(sessions, pipelines, systemClock);
+  } finally {
+    await sessions.close();
+  }
+  return database;
+}
+
+export async function postgresWarehouse(beginning: Beginning): Promise<PostgresWarehouse> {
+  if (beginning === 'migrated') template ??= makeTemplate();
+  const database = await freshDatabase(beginning === 'migrated' ? await template : null);
   const workDir = await mkdtemp(path.join(tmpdir(), 'partner-etl-postgres-'));
   const targets: Target[] = [];
   const open = (url: string, clock = systemClock, settings = NO_SETTINGS) => {
