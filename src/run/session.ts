@@ -10,7 +10,7 @@ import type { BudgetWait, PublishedRecord, RunRecord, RunResult, RunSummary } fr
 import { spanning } from '../core/tracer.ts';
 import { tryLock, whoHolds } from '../disk/lock.ts';
 import { Engine } from '../engine/duckdb.ts';
-import { driftField, driftKind } from '../warehouse/checking.ts';
+import { driftField, driftKind } from '../warehouse/check-drift.ts';
 import { brokenText, type Check } from '../warehouse/checks.ts';
 import type { Target } from '../warehouse/target.ts';
 import { checksFor } from './check-holds.ts';

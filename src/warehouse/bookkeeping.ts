@@ -9,6 +9,7 @@ import { type Kysely, sql } from 'kysely';
 import type { Day } from '../core/days.ts';
 import type { DriftRecord, FetchRecord, PrunedFetch, RunRecord } from '../core/records.ts';
 import type { BookkeepingTables, DriftTable, ReceiptTable, RunTable } from './bookkeeping-tables.ts';
+import { CHECK_KINDS, isCheckKind } from './check-drift.ts';
 import { type AppliedMigration, type Migration, pendingMigrations, readMigrations } from './migrations.ts';
 import type { HoldRecord, HoldTold, LoadSlice, Publication, Receipts, TargetName } from './target.ts';
 
@@ -256,16 +257,24 @@ async function recordReceipts(db: Bookkeeping, runId: string, loaded: readonly L
   await insertAll(db, 'etl.receipt', rows);
 }
 
-/** Drift lies by fetch, and what a fetch showed is replaced: telling it twice does not double it. */
+/**
+ * Drift lies by fetch, and what a fetch showed is replaced: recording it twice does not double it. What checks found is left to
+ * check-drift.ts: what a run noted of it may come from another target.
+ */
 async function recordDrift(db: Bookkeeping, publication: Publication, at: string): Promise<void> {
-  const ids = [...new Set(publication.drift.map((drift) => drift.fetch_id))];
+  const shown = publication.drift.filter(({ kind }) => !isCheckKind(kind));
+  const ids = [...new Set(shown.map((drift) => drift.fetch_id))];
   const finished = await fetchesAmong(db, ids);
   const name = (drift: DriftRecord) => JSON.stringify([drift.pipeline, drift.fetch_id, drift.kind, drift.field]);
-  const rows = lastOfEach(publication.drift, name).map(
+  const rows = lastOfEach(shown, name).map(
     (drift): DriftTable => ({ ...only(drift, DRIFT_COLUMNS), seen_at: finished.get(drift.fetch_id) ?? at }),
   );
   for (const batch of batches(ids, VALUES_A_STATEMENT))
-    await db.deleteFrom('etl.drift_by_fetch').where('fetch_id', 'in', batch).execute();
+    await db
+      .deleteFrom('etl.drift_by_fetch')
+      .where('fetch_id', 'in', batch)
+      .where('kind', 'not like', CHECK_KINDS)
+      .execute();
   await insertAll(db, 'etl.drift_by_fetch', rows);
 }
 

@@ -4,6 +4,7 @@
  */
 import type { Day } from '../core/days.ts';
 import type { Pipeline } from '../core/pipeline.ts';
+import type { SliceContent } from '../core/records.ts';
 import { noTracer, spanning } from '../core/tracer.ts';
 import { quoteText } from '../engine/duckdb.ts';
 import { BlockedByChecks, type BrokenCheck, type Check, sqlOn } from './checks.ts';
@@ -16,6 +17,8 @@ export interface CheckEngine {
   source(select: string): string;
   /** Refuses a statement that the engine does not understand, without running it. Errors: `usage/check`. */
   prove(check: Check, statement: string): Promise<void>;
+  /** A question of ours. */
+  ask(statement: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
   /** Errors: `usage/check` with the engine's message; `failed/check_timeout`; where memory or disk did not do `failed/check_unfinished`. */
   rows(check: Check, statement: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
 }
@@ -63,15 +66,31 @@ function statementOf(engine: CheckEngine, check: Check, days: readonly Day[] | n
     FROM ${engine.source(sqlOn(check, days))} AS broken_row ${where} GROUP BY 1, 2 ORDER BY 1, 2`;
 }
 
+/** What the checks of a publication have found. */
+export interface Checked {
+  /** What the loaded slices are published in spite of. */
+  readonly warnings: readonly CheckWarning[];
+  /** What is to be recorded: the warnings, and those of the other days that the same fetches brought. */
+  readonly found: readonly CheckWarning[];
+  /** What was looked at, so that what it found before can be forgotten. */
+  readonly looked: readonly Looked[];
+}
+
+/** A check, and the fetches on all of whose days it has looked. */
+export interface Looked {
+  readonly check: Check;
+  readonly fetches: readonly string[];
+}
+
 /**
  * Checks what a publication has loaded, `loaded` being those of its slices; to be called inside its transaction, when its receipts
- * are written. Returns what it is published in spite of. Errors: `BlockedByChecks`, which names every slice that must be left out.
+ * are written. Errors: `BlockedByChecks`, which names every slice that must be left out.
  */
 export async function checkLoaded(
   engine: CheckEngine,
   publication: Publication,
   loaded: readonly LoadSlice[],
-): Promise<CheckWarning[]> {
+): Promise<Checked> {
   const { tracer = noTracer, checks = [] } = publication;
   return spanning(tracer, 'checks', { checks: checks.length }, () => standingChecks(engine, publication, loaded));
 }
@@ -80,63 +99,58 @@ async function standingChecks(
   engine: CheckEngine,
   { checks = [], released = new Set() }: Publication,
   loaded: readonly LoadSlice[],
-): Promise<CheckWarning[]> {
-  const byName = new Map(checks.map((check) => [check.name, check]));
-  const slicesFor = (check: Check) => loaded.filter(({ pipeline }) => concerns(check, pipeline));
-  const broken = await runChecks(engine, checks, (check) => [
-    ...new Set(slicesFor(check).map(({ content }) => content.day)),
-  ]);
-  // The check's own slice may be loaded already, and only its part or another pipeline's be new.
-  const contentOf = ({ check, pipeline, day }: BrokenCheck) => {
-    const known = byName.get(check);
-    const slices = known ? slicesFor(known).filter(({ content }) => content.day === day) : [];
-    return (slices.find((slice) => slice.pipeline.name === pipeline) ?? slices[0])?.content;
-  };
-  const blocking = broken.filter((b) => b.severity === 'block' && !released.has(contentOf(b)?.digest ?? ''));
+): Promise<Checked> {
+  const scopes = new Map<string, Scope>();
+  for (const check of checks) scopes.set(check.name, await scopeOf(engine, check, loaded));
+  const scope = ({ check }: BrokenCheck) => scopes.get(check)!;
+  const broken = await runChecks(engine, checks, ({ name }) => [...scopes.get(name)!.days]);
+  const now = broken.filter((b) => b.day !== null && scope(b).calling.has(b.day));
+  const isReleased = (b: BrokenCheck) => released.has(scope(b).calling.get(b.day!)!.digest);
+  const blocking = now.filter((b) => b.severity === 'block' && !isReleased(b));
   if (blocking.length > 0) throw new BlockedByChecks(blocking);
-  return broken.map((b) => ({ ...b, fetch_id: contentOf(b)?.fetch_id ?? '' }));
+  const fetchOf = (b: BrokenCheck) =>
+    scope(b).brought.get(b.day ?? '') ?? scope(b).calling.get(b.day ?? '')?.fetch_id ?? '';
+  const told = new Set(now);
+  const found = broken.map((b) => ({ isTold: told.has(b), warning: { ...b, fetch_id: fetchOf(b) } }));
+  return {
+    warnings: found.filter(({ isTold }) => isTold).map(({ warning }) => warning),
+    found: found.map(({ warning }) => warning),
+    looked: checks.map((check) => ({ check, fetches: [...new Set(scopes.get(check.name)!.brought.values())] })),
+  };
+}
+
+/** Where a check looks. */
+interface Scope {
+  /** The loaded slices that call for the check, one a day: the one of its own pipeline, where that was loaded. */
+  readonly calling: ReadonlyMap<string, SliceContent>;
+  /** By day, the fetch that brought what stands of the check's own pipeline: on the days that call, and on all others that it brought. */
+  readonly brought: ReadonlyMap<string, string>;
+  readonly days: ReadonlySet<Day>;
+}
+
+/**
+ * What a check finds is counted by fetch. So it looks at all standing days of a fetch at once, whichever of them were loaded just
+ * now: otherwise the count would depend on how the days were spread over publications, which differs between targets.
+ */
+async function scopeOf(engine: CheckEngine, check: Check, loaded: readonly LoadSlice[]): Promise<Scope> {
+  const calling = new Map<string, SliceContent>();
+  // Its own slice may be loaded already, and only its part or another pipeline's be new.
+  for (const { pipeline, content } of loaded)
+    if (concerns(check, pipeline) && (pipeline.name === check.pipeline || !calling.has(content.day)))
+      calling.set(content.day, content);
+  const days = [...calling.values()].map(({ day }) => day);
+  if (days.length === 0) return { calling, brought: new Map(), days: new Set() };
+  const standing = `FROM etl.receipt WHERE pipeline = ${quoteText(check.pipeline)} AND superseded_at IS NULL`;
+  const rows = await engine.ask(
+    `SELECT CAST(slice_day AS VARCHAR) AS day, fetch_id ${standing}
+     AND fetch_id IN (SELECT fetch_id ${standing} AND ${onDays('slice_day', days)})`,
+  );
+  const brought = new Map(rows.map(({ day, fetch_id }) => [String(day), String(fetch_id)]));
+  return { calling, brought, days: new Set([...days, ...(brought.keys() as Iterable<Day>)]) };
 }
 
 /** Whether a slice of the pipeline calls for the check: one of those it names, or a part of one. */
 function concerns({ pipeline, also }: Check, { name, source }: Pipeline): boolean {
   const named = [pipeline, ...also];
   return named.includes(name) || (source.kind === 'part' && named.includes(source.of));
-}
-
-/** `check:<name>`, as `etl.drift` calls it. */
-export function driftKind({ check }: BrokenCheck): string {
-  return `check:${check}`;
-}
-
-/** What `etl.drift` names beside it. */
-export function driftField({ field }: BrokenCheck): string {
-  return field ?? 'slice_day';
-}
-
-/**
- * Statements that write the warnings beside the drift of the fetches that brought the slices, in place of those that were
- * there; they come behind the recording of the publication, which replaces the drift of its fetches.
- */
-export function recordingOf(warnings: readonly CheckWarning[], loaded: readonly LoadSlice[], at: string): string[] {
-  const fetches = [...new Set(loaded.map(({ content }) => quoteText(content.fetch_id)))];
-  if (fetches.length === 0) return [];
-  const summed = new Map<string, CheckWarning>();
-  for (const warning of warnings) {
-    const name = [warning.pipeline, warning.fetch_id, warning.check, driftField(warning)].join(' ');
-    const known = summed.get(name);
-    summed.set(name, known ? { ...known, rows: known.rows + warning.rows } : warning);
-  }
-  const values = [...summed.values()].map((warning) => {
-    const { pipeline, fetch_id, rows, example } = warning;
-    const texts = [pipeline, fetch_id, driftKind(warning), driftField(warning)].map(quoteText);
-    return `(${texts.join(', ')}, ${rows}, ${quoteText(example)}, TIMESTAMPTZ ${quoteText(at)})`;
-  });
-  const pipelines = [...new Set(loaded.map(({ pipeline }) => quoteText(pipeline.name)))];
-  const forget = `DELETE FROM etl.drift_by_fetch WHERE kind LIKE 'check:%' AND pipeline IN (${pipelines.join(', ')})
-    AND fetch_id IN (${fetches.join(', ')})`;
-  if (values.length === 0) return [forget];
-  return [
-    forget,
-    `INSERT INTO etl.drift_by_fetch (pipeline, fetch_id, kind, field, count, example, seen_at) VALUES ${values.join(', ')}`,
-  ];
 }

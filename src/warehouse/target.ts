@@ -66,7 +66,7 @@ export interface Publication {
 
 /** What a slice was published in spite of: a check that only warns, or one that blocks and whose slice was released. */
 export interface CheckWarning extends BrokenCheck {
-  /** The fetch that brought the slice. */
+  /** The fetch that brought the check's own slice of that day; where there is none, the slice that called for the check. */
   readonly fetch_id: string;
 }
 

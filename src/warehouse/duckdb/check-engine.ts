@@ -18,6 +18,7 @@ export function duckdbChecks(engine: Engine, clock: Clock): CheckEngine {
         throw noCheck(check.file, messageOf(cause), cause);
       }
     },
+    ask: (statement) => engine.rows(statement),
     async rows(check, statement) {
       const done = new AbortController();
       let late = false;

@@ -11,7 +11,8 @@ import { type Lock, lockHolder, waitLock } from '../../disk/lock.ts';
 import type { Engine } from '../../engine/duckdb.ts';
 import { currentReceipts, recordPublication } from '../bookkeeping.ts';
 import { changedSlices, changesFor, isAlways } from '../changes.ts';
-import { checkLoaded, proveChecks, recordingOf } from '../checking.ts';
+import { recordingOf } from '../check-drift.ts';
+import { checkLoaded, proveChecks } from '../checking.ts';
 import type { BrokenCheck, Check } from '../checks.ts';
 import { type Erasure, eraseRows } from '../erasing.ts';
 import { NO_SETTINGS, recordSettings, settingsDiffer, type WarehouseSettings } from '../settings.ts';
@@ -242,10 +243,10 @@ class DuckdbTarget implements Target {
         loadVersioned(scope, loadsOf(changed), (load) => loadPipeline(engine, load, at)),
       );
       await recordPublication(db, publication, changed, at);
-      const warnings = await checkLoaded(checks, publication, changed);
+      const checked = await checkLoaded(checks, publication, changed);
       await recordSettings(db, this.settings, at);
-      for (const statement of recordingOf(warnings, changed, at)) await engine.run(statement);
-      return { rows, warnings };
+      for (const statement of recordingOf(checked, changed, at)) await engine.run(statement);
+      return { rows, warnings: checked.warnings };
     });
     await engine.run('CHECKPOINT');
     return { slices: changed.length, ...loaded, isWritten: true };

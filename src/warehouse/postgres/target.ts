@@ -15,7 +15,8 @@ import {
   recordPublication,
 } from '../bookkeeping.ts';
 import { changedSlices, changesFor, isAlways } from '../changes.ts';
-import { checkLoaded, proveChecks, recordingOf, runChecks } from '../checking.ts';
+import { recordingOf } from '../check-drift.ts';
+import { checkLoaded, proveChecks, runChecks } from '../checking.ts';
 import type { BrokenCheck, Check } from '../checks.ts';
 import { type Erasure, eraseRows } from '../erasing.ts';
 import { NO_SETTINGS, recordSettings, settingsDiffer, type WarehouseSettings } from '../settings.ts';
@@ -223,10 +224,10 @@ class PostgresTarget implements Target {
           loadVersioned(scope, loads, load),
         );
         await recordPublication(db, publication, changed, at);
-        const warnings = await withoutWriting(client, () => checkLoaded(checks, publication, changed));
+        const checked = await withoutWriting(client, () => checkLoaded(checks, publication, changed));
         await recordSettings(db, this.settings, at);
-        for (const statement of recordingOf(warnings, changed, at)) await client.query(statement);
-        return { slices: changed.length, rows, warnings };
+        for (const statement of recordingOf(checked, changed, at)) await client.query(statement);
+        return { slices: changed.length, rows, warnings: checked.warnings };
       });
     } catch (error) {
       if (!(error instanceof EtlError) || !refusesRow(error)) throw error;

@@ -64,11 +64,11 @@ const delivery = (id: string, position: string): RowText => ({
 export function checking(newWarehouse: NewWarehouse): void {
   const bench = useBench(newWarehouse);
   const shipped = () => readChecks(bench.warehouse.engine, '/nowhere', NAMES);
-  const check = (sql: string, severity = 'block', name = 'mine'): Check =>
+  const check = (sql: string, severity = 'block', of = 'orders'): Check =>
     parseCheck(
-      name,
-      `/home/checks/${name}.sql`,
-      `-- severity: ${severity}\n-- about: a is a\n-- pipeline: orders\n-- mend: look\n${sql}`,
+      'mine',
+      '/home/checks/mine.sql',
+      `-- severity: ${severity}\n-- about: a is a\n-- pipeline: ${of}\n-- mend: look\n${sql}`,
       NAMES,
     );
   const bad = (severity = 'block') =>
@@ -254,6 +254,60 @@ export function checking(newWarehouse: NewWarehouse): void {
       const right = [SECOND, THIRD].map((on) => maker.make(orders, on, [item(`right ${on}`)]));
       await target.publish(publicationOf('r2', await Promise.all(right), { checks }));
       expect(await rowsOf(target, `SELECT kind FROM etl.drift`)).toEqual([]);
+    });
+  });
+
+  describe('a warning of one check for one fetch', () => {
+    const found = () =>
+      rowsOf(bench.target, 'SELECT pipeline, fetch_id, kind, field, count FROM etl.drift_by_fetch ORDER BY 1, 2');
+
+    test.each([
+      ['both days at once', [[SECOND, THIRD]]],
+      ['one day after the other', [[SECOND], [THIRD]]],
+      ['the second day, and then both again', [[THIRD], [SECOND], [SECOND, THIRD]]],
+    ])('is one row over all days of the fetch that stand: %s', async (_, publications) => {
+      const made = await slices();
+      for (const [n, on] of publications.entries()) {
+        const now = made.filter(({ content }) => on.includes(content.day));
+        const digest = (was: string) => (n === 2 ? `${was.slice(0, -1)}-` : was);
+        const again = now.map((one) => ({ ...one, content: { ...one.content, digest: digest(one.content.digest) } }));
+        await bench.target.publish(publicationOf(`r${n}`, again, { checks: [bad('warn')] }));
+      }
+      expect(await found()).toEqual([['orders', made[1]!.content.fetch_id, 'check:mine', 'slice_day', '3']]);
+    });
+
+    test('lies with the fetch of the report that the check is about, whichever report was loaded last', async () => {
+      const { target, maker } = bench;
+      const both = check(
+        `SELECT slice_day FROM etl.receipt WHERE pipeline = 'orders' AND superseded_at IS NULL`,
+        'warn',
+        'orders, commissions',
+      );
+      const publish = async (run: string, pipeline: Pipeline, rows: readonly RowText[]) => {
+        const slice = await maker.make(pipeline, FIRST, rows, { fetchId: `f-${pipeline.name}` });
+        const { warnings } = await target.publish(publicationOf(run, [slice], { checks: [both] }));
+        expect(warnings).toMatchObject([{ pipeline: 'orders', day: FIRST, fetch_id: 'f-orders' }]);
+      };
+      const once = [['orders', 'f-orders', 'check:mine', 'slice_day', '1']];
+      await publish('r1', orders, [item('a')]);
+      await publish('r2', commissions, [{ name: 'a' }]);
+      expect(await found()).toEqual(once);
+      await publish('r3', commissions, []);
+      expect(await found()).toEqual(once);
+    });
+
+    test('is what this target found: what the run has noted of another target adds nothing to it', async () => {
+      const { target, maker } = bench;
+      const noted = { fetch_id: 'f-commissions', kind: 'check:mine', field: 'slice_day', count: 1, example: '{}' };
+      const drift = ['orders', 'commissions'].map((pipeline) => ({ ...noted, pipeline }));
+      const of = 'orders, commissions';
+      const both = check(`SELECT order_date AS slice_day FROM warehouse.fact_commission_day`, 'warn', of);
+      const made = await maker.make(commissions, FIRST, [{ name: 'a' }], { fetchId: 'f-commissions' });
+      await target.publish(publicationOf('r1', [made], { checks: [both], drift }));
+      expect(await found()).toEqual([['orders', 'f-commissions', 'check:mine', 'slice_day', '1']]);
+      const field = { ...noted, pipeline: 'commissions', kind: 'unknown_field', field: 'x' };
+      await target.publish(publicationOf('r2', [], { drift: [field], tellHolds: true }));
+      expect((await found()).map(([, , kind]) => kind).sort()).toEqual(['check:mine', 'unknown_field']);
     });
   });
 
