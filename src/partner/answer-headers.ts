@@ -4,6 +4,17 @@ const HTTP_DATE = /^[A-Za-z]{3,9},? /;
 /** Larger numbers are seconds since 1970, not seconds from now; a window of 30 years needs no budget. */
 const EPOCH_FROM_SECONDS = 1_000_000_000;
 
+/**
+ * What the service's clock showed when it answered, by the answer's `Date`; our own clock where there is no such header. Instants
+ * that the service names are compared to this, and only what is left until then is added to our clock. The header has whole
+ * seconds, so this is up to a second early, and a pause reckoned from it that much too long.
+ */
+export function serviceNowMs(date: string | null, nowMs: number): number {
+  const text = date?.trim() ?? '';
+  const ms = HTTP_DATE.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(ms) ? nowMs : ms;
+}
+
 /** The pause that `Retry-After` asks for, in seconds or as a date; null where it is absent, past or no such thing. */
 export function retryAfterMs(value: string | null, nowMs: number): number | null {
   const text = value?.trim() ?? '';

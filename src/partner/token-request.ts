@@ -4,11 +4,12 @@ import type { Clock } from '../core/clock.ts';
 import { EtlError } from '../core/errors.ts';
 import { LIMITS } from '../core/limits.ts';
 import type { Log } from '../core/log.ts';
-import { retryAfterMs } from './answer-headers.ts';
+import { retryAfterMs, serviceNowMs } from './answer-headers.ts';
 import { boundedBody, oauthError, problemText } from './problem.ts';
 import { isPassing } from './retry.ts';
 import type { PartnerSettings } from './settings.ts';
 import { TOKEN_TEXT, type Token } from './token-cache.ts';
+import { lifetimeSeconds } from './token-lifetime.ts';
 import { Wire } from './wire.ts';
 
 /** The service does not want us: asking again soon would only make it worse. */
@@ -19,14 +20,10 @@ export interface Refused {
   readonly said: string;
 }
 
-/** What the service documents; used where it names no lifetime, or one that cannot be. */
-const USUAL_LIFETIME_SECONDS = 299;
-const LONGEST_LIFETIME_SECONDS = 86_400;
-
 const tokenShape = z.object({
   access_token: z.string().regex(TOKEN_TEXT),
   token_type: z.string().optional(),
-  expires_in: z.unknown(),
+  expires_in: z.unknown().optional(),
 });
 
 /**
@@ -57,7 +54,7 @@ export async function requestToken(
       const { status } = answer;
       if (status >= 200 && status < 300) {
         if (end === 'broken') throw answer.failure;
-        return tokenOf(bytes, obtainedAtMs, log);
+        return tokenOf(bytes, obtainedAtMs, serviceNowMs(answer.header('date'), clock.now()), log);
       }
       const said = problemText(bytes, answer.header('content-encoding'), [clientSecret, basic]);
       const oauth = oauthError(bytes);
@@ -89,7 +86,7 @@ function refusalOf(status: number, oauth: string | null, said: string, pauseMs: 
   });
 }
 
-function tokenOf(bytes: Buffer, obtainedAtMs: number, log: Log): Token {
+function tokenOf(bytes: Buffer, obtainedAtMs: number, nowMs: number, log: Log): Token {
   const answer = tokenShape.safeParse(jsonOrNull(bytes.toString('utf8')));
   // What was wrong with it is not told: any piece of the answer may be a piece of a token.
   if (!answer.success)
@@ -101,18 +98,8 @@ function tokenOf(bytes: Buffer, obtainedAtMs: number, log: Log): Token {
     throw new EtlError('refused', 'token_type', 'the authentication service gave a token that is no Bearer token', {
       hint: 'check PARTNER_AUTH_URL: this is not how the partner service works',
     });
-  return { value, obtainedAtMs, expiresAtMs: obtainedAtMs + lifetimeSeconds(expiresIn, log) * 1000 };
-}
-
-/** `expires_in` as seconds. A guess that is too long costs one 401 a token; one that is too short, requests and at last a ban. */
-function lifetimeSeconds(expiresIn: unknown, log: Log): number {
-  const isText = typeof expiresIn === 'string' && /^\d{1,9}$/.test(expiresIn);
-  const seconds = isText ? Number(expiresIn) : expiresIn;
-  if (typeof seconds === 'number' && seconds >= 1 && seconds <= LONGEST_LIFETIME_SECONDS) return seconds;
-  log.warn(`the token names no sensible lifetime; it is taken for ${USUAL_LIFETIME_SECONDS} seconds`, {
-    expires_in: typeof seconds === 'number' ? seconds : typeof seconds,
-  });
-  return USUAL_LIFETIME_SECONDS;
+  const seconds = lifetimeSeconds({ value, expiresIn, serviceNowMs: nowMs }, log);
+  return { value, obtainedAtMs, expiresAtMs: obtainedAtMs + seconds * 1000 };
 }
 
 function jsonOrNull(text: string): unknown {

@@ -98,9 +98,13 @@ export function tokenNamed(n: number): string {
   return `token-${n}-qLx7Zr0vTtB2aWmE`;
 }
 
-export function granted(value: string, fields: Record<string, unknown> = {}): Script {
+export function granted(
+  value: string,
+  fields: Record<string, unknown> = {},
+  headers: http.OutgoingHttpHeaders = {},
+): Script {
   const body = { access_token: value, token_type: 'Bearer', expires_in: 299, scope: 'RETAILER', ...fields };
-  return answer(200, JSON.stringify(body), { 'content-type': 'application/json' });
+  return answer(200, JSON.stringify(body), { 'content-type': 'application/json', ...headers });
 }
 
 /** A whole answer. */

@@ -124,8 +124,28 @@ describe('a token in use', () => {
   ])('lives %s seconds', async (_name, expiresIn, seconds) => {
     scene.service.tokens.push(granted('some-token', { expires_in: expiresIn }));
     const token = await scene.tokens().get();
-    expect(token.expiresAtMs - token.obtainedAtMs).toBe(seconds * 1000);
+    expect([token.value, token.expiresAtMs - token.obtainedAtMs]).toEqual(['some-token', seconds * 1000]);
+    expect(scene.service.tokenRequests).toHaveLength(1);
     expect(scene.log.of('warn').length).toBe(expiresIn === 299 || expiresIn === '120' ? 0 : 1);
+  });
+
+  test.each([
+    ['exp and iat, by whichever clock', undefined, { iat: 1_000, exp: 1_600 }, 600],
+    ['exp alone, by the Date of the answer', undefined, { exp: 5_000_000_120 }, 120],
+    ['expires_in before exp', 60, { iat: 1_000, exp: 1_600 }, 60],
+    ['exp where expires_in is no number', 'soon', { iat: 1_000, exp: 1_600 }, 600],
+    ['no more than a day of exp', undefined, { iat: 1_000, exp: 99_999_999_999 }, 299],
+    ['nothing where exp is past', undefined, { iat: 1_000, exp: 900 }, 299],
+    ['nothing where exp is no number', undefined, { iat: 1_000, exp: 'late' }, 299],
+    ['nothing where there is no exp', undefined, {}, 299],
+    ['nothing where the claims are no object', undefined, null, 299],
+  ])('lives as long as its JWT says: %s', async (_name, expiresIn, claims, seconds) => {
+    const jwt = `eyJhbGciOiJSUzI1NiJ9.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.c2lnbmF0dXJl`;
+    const date = new Date(5_000_000_000_000).toUTCString();
+    scene.service.tokens.push(granted(jwt, { expires_in: expiresIn }, { date }));
+    const token = await scene.tokens().get();
+    expect([token.value, token.expiresAtMs - token.obtainedAtMs]).toEqual([jwt, seconds * 1000]);
+    expect(scene.log.of('warn')).toHaveLength(seconds === 299 ? 1 : 0);
   });
 
   test('that lives shorter than renewBeforeSeconds is still used for half of its life', async () => {
