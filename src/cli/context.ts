@@ -73,6 +73,11 @@ export class CliContext {
     return context;
   }
 
+  /** stdout for what moves the cursor itself: whoever writes here takes out what others could have put into a text. */
+  get terminal(): Writer {
+    return this.surroundings.stdout;
+  }
+
   get stdin(): Input | null {
     return this.surroundings.stdin ?? null;
   }

@@ -4,7 +4,7 @@ import { EtlError } from '../core/errors.ts';
 import { type ErasedCounts, type EraseRequest, plannedErase, runErase } from '../run/erase.ts';
 import type { CliContext } from './context.ts';
 import { addExamples } from './help.ts';
-import { Asker } from './init-questions.ts';
+import { askerAt } from './init-questions.ts';
 import { tellOutcome } from './outcome.ts';
 import { counted, printJson, printTable } from './output.ts';
 import { withApp } from './with-app.ts';
@@ -49,13 +49,11 @@ export function register(program: Command, cli: CliContext): void {
 
 /** Errors: `usage/no_consent`. */
 async function demandConsent(cli: CliContext, { subIds, orders }: EraseRequest): Promise<void> {
-  const { stdin, stdout, interrupt, signal } = cli;
   const refused = new EtlError('usage', 'no_consent', 'nothing was erased: nobody has agreed to it', {
     hint: 'it cannot be undone; look with --dry-run, then add --yes',
   });
-  if (stdin?.isTTY !== true || !stdout.isTTY) throw refused;
-  interrupt.notice = 'stopped; nothing was erased';
-  const asker = new Asker({ input: stdin, output: stdout, signal, onInterrupt: () => interrupt.press('SIGINT') });
+  const asker = askerAt(cli, 'stopped; nothing was erased');
+  if (asker === null) throw refused;
   try {
     const what = `${counted(subIds.length, 'sub-ID')} and ${counted(orders.length, 'order')}`;
     if (!(await asker.isYes(`Erase ${what} everywhere? It cannot be undone`, false))) throw refused;

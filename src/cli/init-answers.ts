@@ -4,7 +4,7 @@ import path from 'node:path';
 import { readCredentials, readEnvironment, variable } from '../config/environment.ts';
 import type { CliContext } from './context.ts';
 import { ENV_FILE } from './env-file.ts';
-import { Asker } from './init-questions.ts';
+import { type Asker, askerAt } from './init-questions.ts';
 import type { SettingsAnswers } from './init-settings.ts';
 
 export interface Answers extends SettingsAnswers {
@@ -29,11 +29,9 @@ export interface Asking {
 
 /** The answers, with those to questions where somebody is there. Errors: `usage/no_answer`, the reason of an interruption. */
 export async function askForRest(told: Answers, { context, keepsEnvFile, asksNothing }: Asking): Promise<Answers> {
-  const { stdin, stdout, interrupt } = context;
-  if (asksNothing || stdin?.isTTY !== true || !stdout.isTTY) return told;
-  interrupt.notice = 'stopped; nothing was written';
-  const onInterrupt = () => interrupt.press('SIGINT');
-  const asker = new Asker({ input: stdin, output: stdout, signal: context.signal, onInterrupt });
+  const asker = asksNothing ? null : askerAt(context, 'stopped; nothing was written');
+  if (asker === null) return told;
+  const { stdout } = context;
   try {
     stdout.write('An empty answer leaves the matter open.\n');
     const settings = await askForSettings(asker, told, context);

@@ -2,7 +2,8 @@
 import { createInterface, type Interface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { EtlError } from '../core/errors.ts';
-import type { Input } from './context.ts';
+import { terminalText } from '../core/redact.ts';
+import type { CliContext, Input } from './context.ts';
 import type { Writer } from './screen.ts';
 
 export interface Question {
@@ -12,12 +13,20 @@ export interface Question {
   readonly fault?: (answer: string) => string | null | Promise<string | null>;
 }
 
-export interface AskerOptions {
+interface AskerOptions {
   readonly input: Input;
+  /** The terminal itself: the codes that draw a prompt must reach it. */
   readonly output: Writer;
   /** Ctrl-C at a question. */
   readonly onInterrupt: () => void;
   readonly signal: AbortSignal;
+}
+
+/** An asker on the terminal of this command; null where nobody sits at one. `notice`: what Ctrl-C at a question leaves behind. */
+export function askerAt({ stdin, stdout, terminal, signal, interrupt }: CliContext, notice: string): Asker | null {
+  if (stdin?.isTTY !== true || !stdout.isTTY) return null;
+  interrupt.notice = notice;
+  return new Asker({ input: stdin, output: terminal, signal, onInterrupt: () => interrupt.press('SIGINT') });
 }
 
 export class Asker {
@@ -37,6 +46,8 @@ export class Asker {
         done();
       },
     });
+    // A prompt that wraps is drawn again from its first line.
+    Object.defineProperty(echo, 'columns', { get: () => output.columns });
     this.terminal = createInterface({ input, output: echo, terminal: true, historySize: 0 });
     // The terminal hands Ctrl-C over as a key while a line is edited.
     this.terminal.on('SIGINT', onInterrupt);
@@ -54,7 +65,7 @@ export class Asker {
       if (answer === '') return null;
       const fault = (await question.fault?.(answer)) ?? null;
       if (fault === null) return answer;
-      this.output.write(`  ${fault}\n`);
+      this.output.write(`  ${terminalText(fault)}\n`);
     }
   }
 
@@ -74,7 +85,7 @@ export class Asker {
   private async line({ text, isSecret = false }: Question): Promise<string> {
     this.signal.throwIfAborted();
     this.isMuted = false;
-    this.terminal.setPrompt(`${text}: `);
+    this.terminal.setPrompt(terminalText(`${text}: `));
     this.terminal.prompt();
     this.isMuted = isSecret;
     try {

@@ -216,6 +216,13 @@ describe('on a terminal', () => {
     expect(await readFile(path.join(root, 'config/local.yaml'), 'utf8')).not.toContain('s3cret');
   });
 
+  test('the codes that draw a prompt reach the terminal as they are', async () => {
+    const root = await place();
+    const { stdout } = await typedAnswers(root, [['Address of the partner service', END]]);
+    expect(stdout.text).toContain('\u001b[1G\u001b[0JAddress of the partner service: ');
+    expect(stdout.text).not.toContain('\ufffd');
+  });
+
   test('what an option or a variable tells is not asked for', async () => {
     const root = await place();
     const env = { PARTNER_CLIENT_ID: 'me', PARTNER_CLIENT_SECRET: 's3cret-s3cret', PARTNER_ETL_POSTGRES_URL: '' };
