@@ -5,6 +5,7 @@
  * bin/partner-etl.js has set UV_THREADPOOL_SIZE before it loaded this. Here it would be too late: Node loads modules of
  * this kind through the thread pool, whose size is fixed once it has begun to work.
  */
+import { once } from 'node:events';
 import { CliContext } from './cli/context.ts';
 import { readEnvFile } from './cli/env-file.ts';
 import { describeFailure } from './cli/failure.ts';
@@ -23,6 +24,10 @@ function writerOf(stream: NodeJS.WriteStream): Writer {
   });
   return {
     write: (text) => void (stream.writable && stream.write(text)),
+    ready: async () => {
+      if (stream.writableNeedDrain) await drained(stream);
+      return stream.writable;
+    },
     get isTTY() {
       return stream.isTTY === true;
     },
@@ -30,6 +35,18 @@ function writerOf(stream: NodeJS.WriteStream): Writer {
       return stream.isTTY ? stream.columns || 80 : Number.POSITIVE_INFINITY;
     },
   };
+}
+
+async function drained(stream: NodeJS.WriteStream): Promise<void> {
+  const waiting = new AbortController();
+  const { signal } = waiting;
+  try {
+    await Promise.race([once(stream, 'drain', { signal }), once(stream, 'close', { signal })]);
+  } catch {
+    // whoever read it is gone
+  } finally {
+    waiting.abort();
+  }
 }
 
 // Whatever the shell says: what somebody else could write, we would read and believe. Who may read stays the shell's matter.

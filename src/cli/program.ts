@@ -15,11 +15,12 @@ import * as init from './init.ts';
 import * as lookup from './lookup.ts';
 import * as plan from './plan.ts';
 import * as prune from './prune.ts';
+import * as ask from './query/ask.ts';
+import * as sql from './query/sql.ts';
 import * as rejects from './rejects.ts';
 import * as run from './run.ts';
 import * as sandbox from './sandbox.ts';
 import * as serve from './serve.ts';
-import * as sql from './sql.ts';
 import * as status from './status.ts';
 import * as subscriptions from './subscriptions.ts';
 import * as verify from './verify.ts';
@@ -44,6 +45,7 @@ const COMMANDS: readonly CommandFile[] = [
   lookup,
   subscriptions,
   sql,
+  ask,
   docs,
   init,
   doctor,

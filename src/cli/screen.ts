@@ -9,6 +9,8 @@ export interface Writer {
   readonly isTTY: boolean;
   /** Columns of the terminal; where there is none, any width will do. */
   readonly columns: number;
+  /** Waits until more can be written without piling up; false: nobody reads it any more. Absent: always true. */
+  ready?(): Promise<boolean>;
 }
 
 /** What is written to a terminal cannot act on it; into a file or a pipe everything goes as it is. */
@@ -21,6 +23,7 @@ export function harmless(writer: Writer): Writer {
     get columns() {
       return writer.columns;
     },
+    ready: async () => (await writer.ready?.()) ?? true,
   };
 }
 

@@ -36,6 +36,8 @@ export const LIMITS = {
   linkChars: 1000,
   /** Bytes of what lies behind a link. */
   linkAnswerBytes: 1 * MiB,
+  /** Bytes of a statement for the warehouse. */
+  sqlBytes: 1 * MiB,
   /** Days one request may cover at the most, whatever the settings say. */
   windowDays: 366,
   /** Milliseconds of the longest run: the settings allow a week. */

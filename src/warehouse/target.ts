@@ -93,6 +93,23 @@ export interface QueryResult {
   readonly truncated: boolean;
 }
 
+/** `whole`: an integer type; `decimal`: exact, with digits behind the point; `float`: binary. */
+export type ColumnKind = 'whole' | 'decimal' | 'float' | 'boolean' | 'other';
+
+export interface AnswerColumn {
+  readonly name: string;
+  readonly kind: ColumnKind;
+}
+
+/** Values as in `QueryResult`. */
+export type AnswerRow = QueryResult['rows'][number];
+
+/** Reads an answer while the warehouse is open; who stops early leaves the rest unread. */
+export type ReadAnswer = (
+  columns: readonly AnswerColumn[],
+  batches: AsyncIterable<readonly AnswerRow[]>,
+) => Promise<void>;
+
 /** Digest of every slice whose receipt is current, by pipeline and day. One question, because opening a warehouse costs more. */
 export type Receipts = ReadonlyMap<string, ReadonlyMap<Day, string>>;
 
@@ -167,6 +184,12 @@ export interface Target extends Reading {
 
   /** Runs one read-only statement. Errors: `usage/sql` with the engine's message; `failed/no_warehouse` where there is no file yet. */
   query(sql: string, limit: number): Promise<QueryResult>;
+
+  /**
+   * The same for any number of rows, in bounded memory; `limit` null: all of them. Resolves to whether the limit cut rows off.
+   * Errors: those of `query`, also while it is read, and those of `read`.
+   */
+  stream(sql: string, limit: number | null, read: ReadAnswer): Promise<boolean>;
 
   /**
    * Respells values wherever they stand, in one transaction, and returns how many there were. Afterwards no copy of the old ones

@@ -19,6 +19,7 @@ const PROMISED = [
     'verify',
     'lookup',
     'sql',
+    'ask',
   ],
   ...['init', 'doctor', 'sandbox', 'demo'],
 ];

@@ -1,10 +1,8 @@
 /** An analyst's statement on a DuckDB warehouse that is open read-only. */
-import { StatementType } from '@duckdb/node-api';
-import { EtlError } from '../../core/errors.ts';
+import { type DuckDBType, StatementType } from '@duckdb/node-api';
+import { assert, EtlError } from '../../core/errors.ts';
 import { type Engine, quoteName, quoteText } from '../../engine/duckdb.ts';
-import type { QueryResult } from '../target.ts';
-
-type Cell = string | boolean | null;
+import type { AnswerColumn, AnswerRow, ColumnKind, QueryResult, ReadAnswer } from '../target.ts';
 
 /**
  * The first `limit` rows. What reads other files, writes, or changes settings is refused, as is more than one statement.
@@ -12,10 +10,43 @@ type Cell = string | boolean | null;
  * Errors: `usage/sql` with the engine's message.
  */
 export async function runQuery(engine: Engine, sql: string, limit: number): Promise<QueryResult> {
+  await confine(engine);
+  const { columns, rows } = await refusing(async () => {
+    const select = await selectOf(engine, sql, limit + 1);
+    if (select === null) return rowsOf(engine, sql);
+    const items = select.columns.map(({ name }, i) => `${select.values[i]} AS ${quoteName(name)}`);
+    return rowsOf(engine, `SELECT ${items.join(', ')} FROM ${select.source}`);
+  });
+  return { columns, rows: rows.slice(0, limit), truncated: rows.length > limit };
+}
+
+/**
+ * Every row up to `limit`, batch by batch. The answer is put into a temporary table first, which spills to disk: so a statement that
+ * fails in its middle fails before its first row is read, where DuckDB's client would end the stream early and say nothing.
+ * Errors: as of `runQuery`, and those of `read`.
+ */
+export async function runStream(engine: Engine, sql: string, limit: number | null, read: ReadAnswer): Promise<boolean> {
+  await engine.run('SET preserve_insertion_order = true');
+  await confine(engine);
+  const select = await refusing(() => selectOf(engine, sql, limit === null ? null : limit + 1));
+  if (select === null) return readExplanation(await refusing(() => rowsOf(engine, sql)), limit, read);
+  const items = select.values.map((value, i) => `${value} AS c${i}`);
+  await refusing(() => engine.run(`CREATE TEMP TABLE answer AS SELECT ${items.join(', ')} FROM ${select.source}`));
+  const found = Number((await engine.row('SELECT count(*) AS n FROM answer')).n);
+  const wanted = Math.min(found, limit ?? found);
+  await read(select.columns, batchesOf(engine, wanted));
+  return found > wanted;
+}
+
+async function confine(engine: Engine): Promise<void> {
   await engine.run('SET enable_external_access = false');
   await engine.run('SET lock_configuration = true');
+}
+
+/** Errors: `usage/sql` in the place of what DuckDB says. */
+async function refusing<T>(work: () => Promise<T>): Promise<T> {
   try {
-    return await rowsOf(engine, await limitedTo(engine, sql, limit + 1), limit);
+    return await work();
   } catch (cause) {
     if (cause instanceof EtlError) throw cause;
     throw new EtlError('usage', 'sql', cause instanceof Error ? cause.message : String(cause), {
@@ -25,23 +56,67 @@ export async function runQuery(engine: Engine, sql: string, limit: number): Prom
   }
 }
 
-/** The statement, wrapped so that it ends after so many rows and every value but a boolean comes as DuckDB's own text. */
-async function limitedTo(engine: Engine, sql: string, rows: number): Promise<string> {
-  const statements = await engine.connection.extractStatements(sql);
-  const explains = statements.count === 1 && (await statements.prepare(0)).statementType === StatementType.EXPLAIN;
-  if (explains) return sql;
-  // query() takes the text of exactly one SELECT, so nothing in it can end the wrapping statement.
-  const source = `(SELECT * FROM query(${quoteText(sql)}) LIMIT ${rows})`;
-  const prepared = await engine.connection.prepare(`SELECT * FROM ${source}`);
-  const items = Array.from({ length: prepared.columnCount }, (_, i) => {
-    const isBoolean = prepared.columnType(i).toString() === 'BOOLEAN';
-    return `${isBoolean ? `#${i + 1}` : `CAST(#${i + 1} AS VARCHAR)`} AS ${quoteName(prepared.columnName(i))}`;
-  });
-  return `SELECT ${items.join(', ')} FROM ${source}`;
+interface Select {
+  readonly columns: readonly AnswerColumn[];
+  /** An expression for each column, which gives every value but a boolean as DuckDB's own text. */
+  readonly values: readonly string[];
+  /** What stands behind FROM: the statement, ended after so many rows. */
+  readonly source: string;
 }
 
-async function rowsOf(engine: Engine, sql: string, limit: number): Promise<QueryResult> {
+/** Null for EXPLAIN, which cannot stand inside another statement. */
+async function selectOf(engine: Engine, sql: string, rows: number | null): Promise<Select | null> {
+  const statements = await engine.connection.extractStatements(sql);
+  const explains = statements.count === 1 && (await statements.prepare(0)).statementType === StatementType.EXPLAIN;
+  if (explains) return null;
+  // query() takes the text of exactly one SELECT, so nothing in it can end the statement around it.
+  const source = `(SELECT * FROM query(${quoteText(sql)})${rows === null ? '' : ` LIMIT ${rows}`})`;
+  const prepared = await engine.connection.prepare(`SELECT * FROM ${source}`);
+  const columns = Array.from({ length: prepared.columnCount }, (_, i) => {
+    return { name: prepared.columnName(i), kind: kindOf(prepared.columnType(i)) };
+  });
+  const values = columns.map(({ kind }, i) => (kind === 'boolean' ? `#${i + 1}` : `CAST(#${i + 1} AS VARCHAR)`));
+  return { columns, values, source };
+}
+
+function kindOf(type: DuckDBType): ColumnKind {
+  const name = type.toString();
+  if (name === 'BOOLEAN') return 'boolean';
+  if (/^U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?$/.test(name)) return 'whole';
+  if (name.startsWith('DECIMAL(') && !name.endsWith(']')) return 'decimal';
+  return name === 'DOUBLE' || name === 'FLOAT' ? 'float' : 'other';
+}
+
+async function* batchesOf(engine: Engine, wanted: number): AsyncGenerator<readonly AnswerRow[]> {
+  const result = await engine.connection.stream(`SELECT * FROM answer LIMIT ${wanted}`);
+  let read = 0;
+  for (;;) {
+    const chunk = await result.fetchChunk();
+    if (chunk === null || chunk.rowCount === 0) break;
+    read += chunk.rowCount;
+    yield chunk.getRows() as unknown as AnswerRow[];
+  }
+  assert(read === wanted, `DuckDB gave ${read} of ${wanted} rows of an answer`);
+}
+
+async function rowsOf(engine: Engine, sql: string) {
   const reader = await engine.connection.runAndReadAll(sql);
-  const rows = reader.getRows() as Cell[][];
-  return { columns: reader.columnNames(), rows: rows.slice(0, limit), truncated: rows.length > limit };
+  return { columns: reader.columnNames(), rows: reader.getRows() as unknown as AnswerRow[] };
+}
+
+async function readExplanation(
+  { columns, rows }: Awaited<ReturnType<typeof rowsOf>>,
+  limit: number | null,
+  read: ReadAnswer,
+): Promise<boolean> {
+  const wanted = rows.slice(0, limit ?? rows.length);
+  await read(
+    columns.map((name) => ({ name, kind: 'other' as const })),
+    oneBatch(wanted),
+  );
+  return rows.length > wanted.length;
+}
+
+async function* oneBatch(rows: readonly AnswerRow[]): AsyncGenerator<readonly AnswerRow[]> {
+  yield rows;
 }

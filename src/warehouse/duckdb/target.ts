@@ -23,6 +23,7 @@ import type {
   Publication,
   PublishResult,
   QueryResult,
+  ReadAnswer,
   Reading,
   Receipts,
   SliceSums,
@@ -34,7 +35,7 @@ import { duckdbChecks } from './check-engine.ts';
 import { duckdbBookkeeping } from './dialect.ts';
 import { loadPipeline } from './load.ts';
 import { migrateDuckdb } from './migrate.ts';
-import { runQuery } from './query.ts';
+import { runQuery, runStream } from './query.ts';
 import { DuckdbReading } from './reading.ts';
 import { WarehouseFile } from './warehouse-file.ts';
 
@@ -114,8 +115,16 @@ class DuckdbTarget implements Target {
     return this.reading((warehouse) => warehouse.proveWhole());
   }
 
-  async query(sql: string, limit: number): Promise<QueryResult> {
-    if (await this.warehouse.exists()) return this.warehouse.read((engine) => runQuery(engine, sql, limit));
+  query(sql: string, limit: number): Promise<QueryResult> {
+    return this.asked((engine) => runQuery(engine, sql, limit));
+  }
+
+  stream(sql: string, limit: number | null, read: ReadAnswer): Promise<boolean> {
+    return this.asked((engine) => runStream(engine, sql, limit, read));
+  }
+
+  private async asked<T>(work: (engine: Engine) => Promise<T>): Promise<T> {
+    if (await this.warehouse.exists()) return this.warehouse.read(work);
     throw new EtlError('failed', 'no_warehouse', `there is no ${this.warehouse.path} yet`, {
       concern: { target: this.name, file: this.warehouse.path },
       hint: 'load something first: partner-etl run',

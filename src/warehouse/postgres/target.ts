@@ -27,6 +27,7 @@ import type {
   Publication,
   PublishResult,
   QueryResult,
+  ReadAnswer,
   Reading,
   Receipts,
   SliceSums,
@@ -42,7 +43,7 @@ import { loadPipeline } from './load.ts';
 import { takeLock } from './lock.ts';
 import { migratePostgres } from './migrate.ts';
 import { nameSlice, refusesRow } from './post-mortem.ts';
-import { runQuery } from './query.ts';
+import { runQuery, runStream } from './query.ts';
 import { seek } from './seek.ts';
 import { type Client, Sessions } from './sessions.ts';
 import { versionEnds } from './version-ends.ts';
@@ -120,6 +121,10 @@ class PostgresTarget implements Target {
 
   async query(sql: string, limit: number): Promise<QueryResult> {
     return runQuery(this.sessions, sql, limit);
+  }
+
+  stream(sql: string, limit: number | null, read: ReadAnswer): Promise<boolean> {
+    return runStream(this.sessions, sql, limit, read);
   }
 
   async publish(publication: Publication): Promise<PublishResult> {

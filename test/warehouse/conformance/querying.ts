@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { orders } from '../../../pipelines/orders.ts';
 import { promotions } from '../../../pipelines/promotions.ts';
+import type { AnswerColumn, AnswerRow } from '../../../src/warehouse/target.ts';
 import { day, publicationOf } from '../../support/slices.ts';
 import { type NewWarehouse, rowsOf, useBench } from '../bench.ts';
 
@@ -21,6 +22,18 @@ const REFUSED = [
 
 export function querying(newWarehouse: NewWarehouse): void {
   const bench = useBench(newWarehouse);
+
+  async function streamed(sql: string, limit: number | null) {
+    const read = { columns: [] as readonly AnswerColumn[], rows: [] as AnswerRow[], largestBatch: 0 };
+    const isCut = await bench.target.stream(sql, limit, async (columns, batches) => {
+      read.columns = columns;
+      for await (const batch of batches) {
+        read.rows.push(...batch);
+        read.largestBatch = Math.max(read.largestBatch, batch.length);
+      }
+    });
+    return { ...read, isCut };
+  }
 
   describe('query', () => {
     beforeEach(async () => {
@@ -81,6 +94,43 @@ export function querying(newWarehouse: NewWarehouse): void {
       expect(codes).toEqual(REFUSED.map(() => 'usage/sql'));
       expect(await bench.warehouse.fingerprint()).toBe(before);
       expect(await rowsOf(bench.target, 'SELECT count(*) FROM warehouse.fact_order_item')).toEqual([['12']]);
+    });
+
+    test.each<[number | null, number, boolean]>([
+      [null, 5000, false],
+      [5001, 5000, false],
+      [5000, 5000, false],
+      [4999, 4999, true],
+      [0, 0, true],
+    ])('streamed with limit %j, 5,000 rows come in order as %i, in batches', async (limit, expected, isCut) => {
+      const sql = 'SELECT n FROM generate_series(1, 5000) AS made(n) ORDER BY n DESC';
+      const read = await streamed(sql, limit);
+      expect(read).toMatchObject({ isCut, columns: [{ name: 'n', kind: 'whole' }] });
+      expect(read.rows).toEqual(Array.from({ length: expected }, (_, i) => [String(5000 - i)]));
+      expect(read.largestBatch).toBeLessThan(2500);
+    });
+
+    test('a streamed answer has the values of a query, with the kind of each column', async () => {
+      const sql = `SELECT CAST(1 AS BIGINT) AS one, 1.50 AS a, CAST(0.1 AS DOUBLE PRECISION) AS b, true AS yes, 'x' AS text, NULL AS "c1"`;
+      const { columns, rows } = await streamed(`-- the kinds\n${sql} -- all of them\n;`, null);
+      expect(columns.map(({ name, kind }) => `${name} ${kind}`).slice(0, 5)).toEqual([
+        ...['one whole', 'a decimal', 'b float', 'yes boolean', 'text other'],
+      ]);
+      expect(rows).toEqual([['1', '1.50', '0.1', true, 'x', null]]);
+      const explained = await streamed('-- how?\nEXPLAIN SELECT * FROM warehouse.fact_order_item', null);
+      expect(explained.rows).not.toEqual([]);
+    });
+
+    test('a statement that fails after many rows fails the stream, and what a reader throws is its own', async () => {
+      const late = `SELECT CAST(CASE WHEN n = 20000 THEN 'no' ELSE '1' END AS INTEGER) FROM generate_series(1, 30000) AS made(n)`;
+      await expect(streamed(late, null)).rejects.toMatchObject({ kind: 'usage', code: 'sql' });
+      const mine = new Error('mine');
+      await expect(bench.target.stream('SELECT 1', null, () => Promise.reject(mine))).rejects.toBe(mine);
+    });
+
+    test('a stream refuses what a query refuses', async () => {
+      for (const sql of REFUSED)
+        await expect(streamed(sql, null), sql).rejects.toMatchObject({ kind: 'usage', code: 'sql' });
     });
 
     test('knows the calendar of all reports', async () => {
