@@ -1,11 +1,13 @@
 import type { Command } from 'commander';
 import { isNamed } from '../core/pipeline.ts';
-import { type DayState, type LookupStatus, type PipelineStatus, type Status, statusOf } from '../run/status.ts';
+import { partnerIfAny } from '../run/partners.ts';
+import { type LookupStatus, type PipelineStatus, type Status, statusOf } from '../run/status.ts';
 import { type ScheduleStatus, scheduleStatus } from '../serve/schedule-status.ts';
 import type { CliContext } from './context.ts';
 import { addExamples } from './help.ts';
 import { counted, printJson, printTable } from './output.ts';
 import { schedulesOf } from './serve.ts';
+import { gridLine, legend } from './status-grid.ts';
 import { withApp } from './with-app.ts';
 
 export function register(program: Command, cli: CliContext): void {
@@ -15,11 +17,13 @@ export function register(program: Command, cli: CliContext): void {
     .option('--json', 'print one JSON document')
     .action(async ({ json = false }: { json?: boolean }) => {
       const config = await cli.config();
-      const [status, schedule] = await withApp(cli, async (context) => {
+      const [status, schedule, mayCall] = await withApp(cli, async (context) => {
         const schedules = schedulesOf(config, context.pipelines.filter(isNamed));
-        return [await statusOf(context), await scheduleStatus(context.paths, schedules, cli.clock.now())] as const;
+        const schedule = await scheduleStatus(context.paths, schedules, cli.clock.now());
+        return [await statusOf(context), schedule, partnerIfAny(context, 'reports') !== null] as const;
       });
       if (json) printJson(cli.stdout, withSchedule(status, schedule));
+      else if (!mayCall && isEmpty(status)) cli.stdout.write(NOT_SET_UP);
       else tell(cli, status, schedule);
     });
   addExamples(command, [
@@ -28,18 +32,7 @@ export function register(program: Command, cli: CliContext): void {
   ]);
 }
 
-const MARK: Readonly<Record<DayState, string>> = {
-  missing: '·',
-  failed: '!',
-  held: 'h',
-  open: 'o',
-  settled: '█',
-  quiet: ' ',
-};
 const EXAMPLE_SHOWN = 120;
-/** Days of the grid that are shown, newest at the end. */
-const GRID_DAYS = 92;
-
 type Schedule = ReadonlyMap<string, ScheduleStatus>;
 
 function withSchedule(status: Status, schedule: Schedule) {
@@ -47,32 +40,22 @@ function withSchedule(status: Status, schedule: Schedule) {
   return { ...status, pipelines };
 }
 
+const NOT_SET_UP = `Nothing is set up yet, and nothing is loaded. What to do next:
+  partner-etl demo    see it work on made-up data, without credentials
+  partner-etl init    enter addresses and credentials
+  partner-etl run     then loads the first nights
+`;
+
+function isEmpty({ pipelines, runs }: Status): boolean {
+  return runs.length === 0 && pipelines.every(({ newest }) => newest === null);
+}
+
 function tell(cli: CliContext, status: Status, schedule: Schedule): void {
-  const right = 'right' as const;
-  printTable(
-    cli.stdout,
-    [
-      { title: 'pipeline' },
-      { title: 'newest day' },
-      { title: 'behind', align: right },
-      { title: 'rows', align: right },
-      ...(['settled', 'open', 'held', 'failed', 'missing'] as const).map((title) => ({ title, align: right })),
-      { title: 'rejects', align: right },
-    ],
-    status.pipelines.map((p) => [
-      p.enabled ? p.pipeline : `${p.pipeline} (off)`,
-      p.newest ?? 'never loaded',
-      p.days_behind === null ? '' : `${p.days_behind} d`,
-      p.rows.toLocaleString('en-US'),
-      p.counts.settled,
-      p.counts.open,
-      p.counts.held,
-      p.counts.failed,
-      p.counts.missing,
-      p.rejects,
-    ]),
-  );
-  cli.stdout.write(`\n${status.pipelines.map(gridOf).join('\n')}\n${LEGEND}\n`);
+  tellVerdict(cli, status);
+  tellPipelines(cli, status);
+  const { isTTY, columns } = cli.stdout;
+  const width = isTTY ? columns : Number.POSITIVE_INFINITY;
+  cli.stdout.write(`\n${status.pipelines.map((one) => gridLine(one, width)).join('\n')}\n${legend(width)}\n`);
   for (const { pipeline, lookups } of status.pipelines)
     if (lookups?.asked_at) cli.stdout.write(`${pipeline}: ${outcomesText(lookups)}last asked ${lookups.asked_at}\n`);
   for (const { pipeline, inbox } of status.pipelines)
@@ -85,8 +68,48 @@ function tell(cli: CliContext, status: Status, schedule: Schedule): void {
       `${t.target}: ${t.error ?? (t.slices_behind === 0 ? 'holds everything that the lake holds' : `${t.slices_behind} slices behind the lake`)}\n`,
     );
   tellAside(cli, status);
-  tellSchedule(cli, schedule);
+  tellSchedule(cli, status, schedule);
   tellRuns(cli, status);
+}
+
+function tellVerdict(cli: CliContext, { verdict: { sentence, needs }, runs, run_at_work: atWork }: Status): void {
+  const lines = [`${sentence}${needs.length > 0 ? ':' : ''}`];
+  for (const { words, command } of needs)
+    lines.push(words.includes('partner-etl') ? `  ${words}` : `  ${words}: partner-etl ${command}`);
+  const run = runs.find(({ run_id: id }) => id === atWork);
+  if (run) lines.push(`Running since ${run.started_at}: ${run.command}`);
+  cli.stdout.write(`${lines.join('\n')}\n\n`);
+}
+
+/** Counts that are all well when they are zero stand on a terminal only where one is not. */
+function tellPipelines(cli: CliContext, { pipelines }: Status): void {
+  const align = 'right' as const;
+  const counts = [
+    ...(['settled', 'open', 'held', 'failed', 'missing'] as const).map((title) => ({
+      title,
+      of: (p: PipelineStatus) => p.counts[title],
+    })),
+    { title: 'rejects', of: (p: PipelineStatus) => p.rejects },
+  ].filter(
+    ({ title, of }) => !cli.stdout.isTTY || title === 'settled' || title === 'open' || pipelines.some((p) => of(p) > 0),
+  );
+  printTable(
+    cli.stdout,
+    [
+      { title: 'pipeline' },
+      { title: 'newest day' },
+      { title: 'behind', align },
+      { title: 'rows', align },
+      ...counts.map(({ title }) => ({ title, align })),
+    ],
+    pipelines.map((p) => [
+      p.enabled ? p.pipeline : `${p.pipeline} (off)`,
+      p.newest ?? 'never loaded',
+      p.days_behind === null ? '' : `${p.days_behind} d`,
+      p.rows.toLocaleString('en-US'),
+      ...counts.map(({ of }) => of(p)),
+    ]),
+  );
 }
 
 function outcomesText({ outcomes }: LookupStatus): string {
@@ -94,14 +117,6 @@ function outcomesText({ outcomes }: LookupStatus): string {
     ([outcome, n]) => `${n.toLocaleString('en-US')} ${outcome.replaceAll('_', ' ')}`,
   );
   return parts.length === 0 ? '' : `${parts.join(', ')}; `;
-}
-
-const LEGEND = '█ settled (of look-ups and messages: something new)  o open  h held  ! failed  · missing';
-
-function gridOf({ pipeline, days }: PipelineStatus): string {
-  const shown = days.slice(-GRID_DAYS);
-  const first = shown[0]?.day ?? '';
-  return `${pipeline.padEnd(16)} ${first} ${shown.map((d) => MARK[d.state]).join('')} ${shown.at(-1)?.day ?? ''}`;
 }
 
 function tellAside(cli: CliContext, { holds, drift }: Status): void {
@@ -136,7 +151,8 @@ function shortened(example: string): string {
   return example.length > EXAMPLE_SHOWN ? `${example.slice(0, EXAMPLE_SHOWN)}…` : example;
 }
 
-function tellSchedule(cli: CliContext, schedule: Schedule): void {
+function tellSchedule(cli: CliContext, { runs, run_at_work: atWork }: Status, schedule: Schedule): void {
+  const working = runs.find(({ run_id: id }) => id === atWork)?.pipelines ?? [];
   if (schedule.size === 0) return;
   cli.stdout.write('\nSchedule (of partner-etl serve; runs by hand are among the last runs):\n');
   printTable(
@@ -147,12 +163,12 @@ function tellSchedule(cli: CliContext, schedule: Schedule): void {
       next ?? 'never',
       last?.due_at,
       last?.started_at,
-      last && (last.result?.replaceAll('_', ' ') ?? 'did not end'),
+      last && (last.result?.replaceAll('_', ' ') ?? (working.includes(pipeline) ? 'running' : 'did not end')),
     ]),
   );
 }
 
-function tellRuns(cli: CliContext, { runs }: Status): void {
+function tellRuns(cli: CliContext, { runs, run_at_work: atWork }: Status): void {
   if (runs.length === 0) return void cli.stdout.write('\nNo run yet: partner-etl run\n');
   cli.stdout.write('\nLast runs:\n');
   printTable(
@@ -169,7 +185,7 @@ function tellRuns(cli: CliContext, { runs }: Status): void {
       r.run_id,
       r.command,
       r.started_at,
-      r.result ?? 'did not end',
+      r.result ?? (r.run_id === atWork ? 'running' : 'did not end'),
       r.summary?.rows,
       r.summary?.slices_changed,
     ]),

@@ -155,6 +155,22 @@ export async function waitLock(
   }
 }
 
+/**
+ * Whether somebody holds the lock now. Looking takes it for a moment, shared with others who look, so that nobody else can have it
+ * then; nothing is written.
+ */
+export async function isLocked(file: string): Promise<boolean> {
+  const name = path.resolve(file);
+  if (heldHere.has(name)) return true;
+  if (!(await isAllowed(`${name}.lock`, constants.R_OK))) return false;
+  try {
+    (await DuckDBInstance.create(`${name}.lock`, { ...SMALL, access_mode: 'READ_ONLY' })).closeSync();
+    return false;
+  } catch {
+    return true;
+  }
+}
+
 /** Who took the lock last, null where that is not known; meaningful while it is held. */
 export async function lockHolder(file: string): Promise<LockHolder | null> {
   const text = await readIfThere(`${path.resolve(file)}.json`);

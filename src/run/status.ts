@@ -10,6 +10,7 @@ import type { SliceEntry } from '../lake/entries.ts';
 import type { HoldRecord } from '../warehouse/target.ts';
 import { askTarget } from './ask-target.ts';
 import { readAsked } from './asked.ts';
+import { isAtWork } from './at-work.ts';
 import { allCheckHolds } from './check-holds.ts';
 import type { RunContext } from './context.ts';
 import { planInbox } from './inbox.ts';
@@ -18,6 +19,7 @@ import { readListed } from './lists.ts';
 import { planInput } from './plans.ts';
 import { missingIn, standingHolds } from './publish.ts';
 import { nameAskedAt } from './reductions-plan.ts';
+import { needsOf, type Point, sentenceOf } from './verdict.ts';
 
 /** `quiet`: a day on which look-ups, a file, a list or messages brought nothing new. */
 export type DayState = 'missing' | 'failed' | 'held' | 'open' | 'settled' | 'quiet';
@@ -71,6 +73,14 @@ export interface Status {
   readonly holds: readonly HoldRecord[];
   readonly drift: readonly SeenDrift[];
   readonly runs: readonly RunRecord[];
+  /** Of the run that is at work now. */
+  readonly run_at_work: string | null;
+  readonly verdict: Verdict;
+}
+
+export interface Verdict {
+  readonly sentence: string;
+  readonly needs: readonly Point[];
 }
 
 const RUNS_SHOWN = 5;
@@ -97,7 +107,24 @@ export async function statusOf(context: RunContext): Promise<Status> {
   }
   const runs = await lastRuns(context.paths.runs, RUNS_SHOWN);
   const holds = await standingHolds(context);
-  return { today: context.today, pipelines, targets, holds, drift: await driftSeen(context, runs), runs };
+  const run_at_work = (await isAtWork(context, runs[0])) ? (runs[0]?.run_id ?? null) : null;
+  const drift = await driftSeen(context, runs);
+  const verdict = verdictOf({ pipelines, targets, holds, runs });
+  return { today: context.today, verdict, pipelines, targets, holds, drift, runs, run_at_work };
+}
+
+function verdictOf({ pipelines, targets, holds, runs }: Pick<Status, 'pipelines' | 'targets' | 'holds' | 'runs'>) {
+  const judged = {
+    pipelines: pipelines.map((p) => ({ ...p, failed: p.counts.failed, gaps: gapsOf(p) })),
+    ...{ targets, runs, holds: holds.length },
+    rejects: pipelines.reduce((sum, { rejects }) => sum + rejects, 0),
+  };
+  const needs = needsOf(judged);
+  return { sentence: sentenceOf(judged, needs.length), needs };
+}
+
+function gapsOf({ days, newest }: PipelineStatus): number {
+  return newest === null ? 0 : days.filter(({ day, state }) => state === 'missing' && day < newest).length;
 }
 
 function statusFor({ source, versions }: Pipeline) {

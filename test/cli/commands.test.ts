@@ -1,11 +1,11 @@
 /** The data commands as they are typed, over the life of one installation: exit codes, what a person reads, what a program reads. */
-import { copyFile, readdir } from 'node:fs/promises';
+import { copyFile, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
 import { addDays, type Day } from '../../src/core/days.ts';
 import { tryLock } from '../../src/disk/lock.ts';
+import { RunLedger } from '../../src/run/ledger.ts';
 import { openWorld, type World } from '../support/nights.ts';
-import { TextWriter } from './surroundings.ts';
 import { typedIn } from './typed.ts';
 
 let world: World;
@@ -38,6 +38,18 @@ describe('before the first run', () => {
     expect(lines(out)).toEqual(
       expect.arrayContaining([expect.stringMatching(/^orders \| never loaded \| /), 'No run yet: partner-etl run']),
     );
+    expect(out).toMatch(/^1 thing needs you:\n {2}nothing is loaded yet: partner-etl run loads/);
+  });
+
+  it('status of what is not even set up says what to do, and shows no empty tables', async () => {
+    const { code, out } = await typed(['status'], { PARTNER_CLIENT_ID: '', PARTNER_CLIENT_SECRET: '' });
+    expect(code).toBe(0);
+    for (const next of ['demo', 'init', 'run']) expect(out).toContain(`partner-etl ${next} `);
+    expect(out).not.toContain('orders');
+  });
+
+  it('status has a row and a line of the grid for each pipeline', async () => {
+    const { out } = await typed(['status']);
     expect(out).toContain(`orders           ${from} ······ ${to}`);
   });
 
@@ -164,9 +176,26 @@ describe('wrong usage ends with 2 and a hint', () => {
 });
 
 describe('looking at it', () => {
-  it('status: freshness, a grid of days, the runs', async () => {
+  it('status: a run that is at work is running, one that was killed did not end', async () => {
+    const lock = await tryLock(path.join(world.home, 'locks', 'run'), 'run orders', world.clock);
+    const killed = await RunLedger.begin(path.join(world.home, 'runs'), world.clock, 'run orders', ['orders']);
+    const { out } = await typed(['status']);
+    expect(out).toMatch(/^Running since 2026-03-20T.+: run orders$/m);
+    expect(lines(out)).toContainEqual(expect.stringMatching(`^${killed.runId} \\| run orders \\| .+ \\| running`));
+    expect((await document('status')).said).toMatchObject({ run_at_work: killed.runId });
+    await lock?.release();
+    const later = await typed(['status']);
+    expect(lines(later.out)).toContainEqual(expect.stringMatching(`^${killed.runId} .+ \\| did not end`));
+    expect(later.out).not.toContain('Running');
+    await rm(path.join(world.home, 'runs', `${killed.runId}.json`));
+  });
+
+  it('status: a verdict, freshness, a grid of days, the runs', async () => {
     const { code, out } = await typed(['status']);
     expect(code).toBe(0);
+    expect(out).toMatch(
+      /^2 things need you:\n {2}the last run failed: partner-etl replay orders .*\n {2}4 days could not be fetched: partner-etl run\n\n/,
+    );
     const told = lines(out);
     expect(told).toContainEqual(
       expect.stringMatching(
@@ -228,94 +257,6 @@ describe('looking at it', () => {
       said: { summary: { calls: 0, slices_changed: 1 } },
     });
     expect((await typed(['verify'])).code).toBe(0);
-  });
-});
-
-describe('sql', () => {
-  const query =
-    "SELECT 12345678901234.567891::DECIMAL(20,6) AS amount, 9007199254740993 AS count, NULL AS none, 'a,\"b' AS text";
-
-  test.each<[string[], string]>([
-    [[], '               amount             count  none  text\n'],
-    [[], '12345678901234.567891  9007199254740993     ∅  a,"b\n'],
-    [['--format', 'csv'], 'amount,count,none,text\r\n12345678901234.567891,9007199254740993,,"a,""b"\r\n'],
-    [['--format', 'json'], '"amount": "12345678901234.567891",\n    "count": "9007199254740993",\n    "none": null,'],
-    [['--json'], '"count": "9007199254740993"'],
-  ])('keeps every digit %j', async (options, part) => {
-    const { code, out, err } = await typed(['sql', query, ...options]);
-    expect({ code, err }).toEqual({ code: 0, err: '' });
-    expect(out).toContain(part);
-  });
-
-  it('redirected, prints every row; on a terminal a thousand, and says so', async () => {
-    const many = 'SELECT range AS n FROM range(2500)';
-    const piped = await typed(['sql', `-- all of them\n${many}`, '--format', 'csv']);
-    expect([piped.code, piped.err, piped.out.split('\r\n').length]).toEqual([0, '', 2502]);
-    expect((await document('sql', many)).said).toHaveLength(2500);
-    const terminal = () => new TextWriter({ isTTY: true, columns: 80 });
-    const shown = await typedIn(world, ['sql', many], { stdout: terminal(), stderr: terminal() });
-    expect(shown.out.split('\n')).toHaveLength(1003);
-    expect(shown.err).toBe('only the first 1000 rows are shown; --limit shows more\n');
-  });
-
-  it('says when there is more than it shows', async () => {
-    const { code, out, err } = await typed([
-      'sql',
-      'SELECT order_id FROM warehouse.fact_order_item',
-      '--limit',
-      '2',
-      '--format',
-      'csv',
-    ]);
-    expect(code).toBe(0);
-    expect(out.split('\r\n')).toHaveLength(4);
-    expect(err).toBe('only the first 2 rows are shown; --limit shows more\n');
-  });
-
-  test.each([
-    'DELETE FROM warehouse.fact_order_item',
-    'UPDATE warehouse.fact_order_item SET quantity = 1',
-    'DROP TABLE warehouse.fact_order_item',
-    'CREATE TABLE mine AS SELECT 1',
-    'SELECT 1; DELETE FROM etl.receipt',
-    "ATTACH 'other.duckdb'",
-    "COPY (SELECT 1) TO 'out.csv'",
-    "SELECT * FROM read_csv('settings.yaml')",
-    "SET memory_limit = '1TB'",
-  ])('is read-only: %s', async (statement) => {
-    const { code, out } = await typed(['sql', statement]);
-    expect({ code, out }).toEqual({ code: 2, out: '' });
-  });
-
-  it('and nothing of that happened', async () => {
-    expect((await typed(['verify'])).code).toBe(0);
-    expect(await readdir(world.home)).not.toContain('out.csv');
-  });
-});
-
-describe('ask', () => {
-  it('lists the questions', async () => {
-    const { out } = await typed(['ask']);
-    expect(lines(out)).toContain('17. Is everything here, and how fresh is it?');
-    expect((await document('ask')).said).toHaveLength(20);
-  });
-
-  it('answers one by its number or some words, and says how to read it', async () => {
-    const { code, out } = await typed(['ask', 'how', 'fresh']);
-    expect(code).toBe(0);
-    expect(out).toMatch(/^17\. Is everything here, and how fresh is it\?\n\n[\s\S]*\norders [\s\S]*\n\n- /);
-    expect((await document('ask', '17')).said).toMatchObject({
-      number: 17,
-      reading: expect.arrayContaining([expect.any(String)]),
-      rows: expect.arrayContaining([expect.objectContaining({ report: 'orders', missing_days: 0 })]),
-    });
-  });
-
-  it('lists the candidates where words fit several, and refuses what fits none', async () => {
-    const several = await typed(['ask', 'earn', 'most']);
-    expect([several.code, several.out]).toEqual([2, '']);
-    expect(several.err).toMatch(/5\. Which of my sites [\s\S]*20\. Which products earn me most\?/);
-    expect(await typed(['ask', '21'])).toMatchObject({ code: 2, err: expect.stringContaining('partner-etl ask') });
   });
 });
 

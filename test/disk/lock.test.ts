@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readdir, rm, truncate, writeFile } from 'node:fs/promis
 import { hostname, tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { lockHolder, tryLock, waitLock } from '../../src/disk/lock.ts';
+import { isLocked, lockHolder, tryLock, waitLock } from '../../src/disk/lock.ts';
 import { FakeClock } from '../support/clock.ts';
 
 let folder: string;
@@ -43,6 +43,20 @@ async function isFree(): Promise<boolean> {
   await lock?.release();
   return lock !== null;
 }
+
+describe('whether it is held is seen without taking it', () => {
+  it('by this process, by another, and not after a kill', async () => {
+    expect([await isLocked(file), await readdir(folder)]).toEqual([false, []]);
+    const lock = await tryLock(file, 'run', clock);
+    expect(await isLocked(file)).toBe(true);
+    await lock?.release();
+    const { other, said } = await elsewhere();
+    expect([said, await isLocked(file)]).toEqual(['held', true]);
+    await end(other, 'SIGKILL');
+    expect(await isLocked(file)).toBe(false);
+    expect(await isFree()).toBe(true);
+  });
+});
 
 describe('one holder at a time', () => {
   it('a second taker in this process is refused until the first lets go', async () => {

@@ -71,6 +71,7 @@ export function runRow(more: Partial<RunRow> = {}): RunRow {
     exit_code: 0,
     summary: null,
     duration_ms: 200_000,
+    is_at_work: false,
     calls: [],
     ...more,
   };

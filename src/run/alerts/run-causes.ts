@@ -5,12 +5,10 @@
  * stopped say nothing, and neither does one that is at work. So an undisturbed night costs the reading of the runs since the night
  * before it, however many there are.
  */
-import { hostname } from 'node:os';
-import path from 'node:path';
 import { isoTime } from '../../core/clock.ts';
 import { bornMs } from '../../core/ids.ts';
 import type { RunRecord } from '../../core/records.ts';
-import { lockHolder } from '../../disk/lock.ts';
+import { isLockHolderAlive } from '../at-work.ts';
 import type { RunContext } from '../context.ts';
 import { runsBackwards } from '../ledger.ts';
 import { INTERRUPTED } from '../session.ts';
@@ -114,19 +112,6 @@ async function outcomeOf(context: Pick<RunContext, 'paths'>, run: RunRecord, isN
   if (result === null)
     return { ...told, verdict: isNewest && (await isLockHolderAlive(context)) ? 'unsaid' : 'killed' };
   return { ...told, verdict: codes.some((code) => code !== INTERRUPTED) ? 'failed' : 'unsaid' };
-}
-
-/** Whether the process that took the run lock last still lives; of another machine's nobody knows, so it does. */
-async function isLockHolderAlive({ paths }: Pick<RunContext, 'paths'>): Promise<boolean> {
-  const holder = await lockHolder(path.join(paths.locks, 'run'));
-  if (holder === null) return false;
-  if (holder.host !== hostname()) return true;
-  try {
-    process.kill(holder.pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
 }
 
 function causeOf({ pipelines, command, startedMs, verdict, codes, unstarted }: Outcome): Cause {

@@ -52,6 +52,8 @@ export interface TokenState {
 
 export interface RunRow extends RunRecord {
   readonly duration_ms: number | null;
+  /** It has no end yet; without this, one that has none was killed. */
+  readonly is_at_work: boolean;
   readonly calls: readonly EndpointCalls[];
 }
 

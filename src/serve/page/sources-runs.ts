@@ -3,6 +3,7 @@ import type { FetchRecord, RunRecord } from '../../core/records.ts';
 import { fetchesOfRun } from '../../extract/run-fetches.ts';
 import { endpointOf } from '../../partner/endpoints.ts';
 import type { EndpointBudget, PartnerSettings } from '../../partner/settings.ts';
+import { isAtWork } from '../../run/at-work.ts';
 import type { RunContext } from '../../run/context.ts';
 import { lastRuns } from '../../run/ledger.ts';
 import { areaOf, isCalled, partnerIfAny } from '../../run/partners.ts';
@@ -16,12 +17,13 @@ export class RunRows {
 
   async read(context: RunContext): Promise<RunRow[]> {
     const records = await lastRuns(context.paths.runs, RUNS_SHOWN);
+    const atWork = (await isAtWork(context, records[0])) ? records[0]?.run_id : null;
     const known = new Map<string, readonly EndpointCalls[]>();
     const rows: RunRow[] = [];
     for (const record of records) {
       const calls = this.calls.get(record.run_id) ?? (await callsOf(context, record));
       if (record.ended_at !== null) known.set(record.run_id, calls);
-      rows.push({ ...record, duration_ms: durationOf(record), calls });
+      rows.push({ ...record, duration_ms: durationOf(record), is_at_work: record.run_id === atWork, calls });
     }
     this.calls = known;
     return rows;

@@ -2,14 +2,15 @@
 
 import { daysBetween } from '../../../core/days.ts';
 import { html, type Markup } from '../../../core/markup.ts';
+import { type Judged, needsOf, sentenceOf } from '../../../run/verdict.ts';
 import { CELL_LETTERS, type PageModel, type PipelineRow } from '../model.ts';
 import { counted, minuteText } from './figures.ts';
 
-export interface Point {
+interface Point {
   /** Begins in lower case, so that it can stand in a sentence. */
   readonly words: string;
   /** Section that tells more. */
-  readonly href: string;
+  readonly about: string;
 }
 
 export interface Summary {
@@ -20,54 +21,30 @@ export interface Summary {
 }
 
 export function summaryOf(model: PageModel): Summary {
-  const needs = [...serviceNeeds(model), ...dataNeeds(model), ...targetNeeds(model)];
-  return { sentence: sentenceOf(model, needs), needs, looks: looksOf(model) };
+  const judged = judgedOf(model);
+  const needs = [...serviceNeeds(model), ...needsOf(judged)];
+  return { sentence: sentenceOf(judged, needs.length), needs, looks: looksOf(model) };
 }
 
-function sentenceOf({ pipelines }: PageModel, needs: readonly Point[]): string {
-  if (needs.length > 0) return counted(needs.length, 'thing needs you', 'things need you');
-  const loaded = pipelines.filter(
-    (p): p is PipelineRow & { newest: NonNullable<PipelineRow['newest']> } => p.enabled && p.newest !== null,
-  );
-  const told = loaded.find(({ pipeline }) => pipeline === 'orders') ?? loaded[0];
-  return told ? `All is well: newest ${told.pipeline} ${told.newest}` : 'All is well';
+function judgedOf({ pipelines, targets, runs, holds, rejects }: PageModel): Judged {
+  return {
+    pipelines: pipelines.map((row) => ({ ...row, failed: row.counts.failed, gaps: gapsOf(row) })),
+    targets,
+    runs,
+    holds: holds.length,
+    rejects: rejects.reduce((sum, { count }) => sum + count, 0),
+  };
 }
 
-function serviceNeeds({ health, tokens, runs }: PageModel): Point[] {
+function serviceNeeds({ health, tokens }: PageModel): Point[] {
   const needs: Point[] = [];
-  const point = (words: string, href: string) => needs.push({ words, href });
+  const need = (words: string) => needs.push({ words, about: 'service' });
   for (const { credentials, blocked_until: until } of tokens)
-    if (until)
-      point(`the credentials ${credentials} were refused; nobody asks again before ${minuteText(until)}`, '#service');
-  if (!health.locked) point('serve does not hold its locks', '#service');
-  if (health.receiving === false) point('push messages are not received', '#service');
+    if (until) need(`the credentials ${credentials} were refused; nobody asks again before ${minuteText(until)}`);
+  if (!health.locked) need('serve does not hold its locks');
+  if (health.receiving === false) need('push messages are not received');
   if (health.schedule?.missed_since)
-    point(`no run was begun that was due at ${minuteText(health.schedule.missed_since)}`, '#service');
-  const last = runs.find((run) => run.result !== null);
-  if (last?.result === 'failed' || last?.result === 'refused')
-    point(`the last run ${last.result === 'failed' ? 'failed' : 'was refused'}`, '#runs');
-  return needs;
-}
-
-/** A pipeline may be this much behind before anybody needs to know: the night has not been yet. */
-const DAYS_BEHIND = 1;
-
-function dataNeeds({ pipelines, holds, rejects }: PageModel): Point[] {
-  const enabled = pipelines.filter((p) => p.enabled);
-  const failed = enabled.reduce((sum, { counts }) => sum + counts.failed, 0);
-  const missing = enabled.reduce((sum, row) => sum + gapsOf(row), 0);
-  if (enabled.every(({ newest }) => newest === null))
-    return [{ words: 'nothing is loaded yet: partner-etl run loads the first nights', href: '#days' }];
-  const needs: Point[] = [];
-  const rejected = rejects.reduce((sum, { count }) => sum + count, 0);
-  if (holds.length > 0)
-    needs.push({ words: `${counted(holds.length, 'slice is', 'slices are')} held back`, href: '#holds' });
-  if (failed > 0) needs.push({ words: `${counted(failed, 'day')} could not be fetched`, href: '#days' });
-  if (missing > 0) needs.push({ words: `${counted(missing, 'day is', 'days are')} missing`, href: '#days' });
-  if (rejected > 0) needs.push({ words: `${counted(rejected, 'row was', 'rows were')} rejected`, href: '#rejects' });
-  for (const { pipeline, days_behind: behind } of enabled)
-    if (behind !== null && behind > DAYS_BEHIND)
-      needs.push({ words: `${pipeline} is ${behind} days behind`, href: '#pipelines' });
+    need(`no run was begun that was due at ${minuteText(health.schedule.missed_since)}`);
   return needs;
 }
 
@@ -77,30 +54,23 @@ function gapsOf({ from, cells, newest }: PipelineRow): number {
   return loaded.split(CELL_LETTERS.missing).length - 1;
 }
 
-function targetNeeds({ targets }: PageModel): Point[] {
-  return targets.flatMap(({ target, slices_behind: behind, error }) => {
-    if (error !== null) return [{ words: `${target} could not be asked`, href: '#targets' }];
-    return behind ? [{ words: `${target} lacks ${counted(behind, 'slice')}`, href: '#targets' }] : [];
-  });
-}
-
 function looksOf({ drift, reconciliation }: PageModel): Point[] {
   const unexplained = (reconciliation ?? []).filter((row) => row.class === 'unexplained');
   const groups = unexplained.reduce((sum, row) => sum + row.groups, 0);
   return [
-    ...(drift.length > 0 ? [{ words: `${counted(drift.length, 'kind')} of drift`, href: '#drift' }] : []),
+    ...(drift.length > 0 ? [{ words: `${counted(drift.length, 'kind')} of drift`, about: 'drift' }] : []),
     ...(groups > 0
-      ? [{ words: `${counted(groups, 'group')} of the reports differ without an explanation`, href: '#reconciliation' }]
+      ? [{ words: `${counted(groups, 'group')} of the reports differ without an explanation`, about: 'reconciliation' }]
       : []),
   ];
 }
 
 export function summaryMarkup(model: PageModel): Markup {
   const { sentence, needs, looks } = summaryOf(model);
-  const point = ({ words, href }: Point) => html`<li><a href="${href}">${capital(words)}</a></li>\n`;
+  const point = ({ words, about }: Point) => html`<li><a href="#${about}">${capital(words)}</a></li>\n`;
   const list = needs.length === 0 ? null : html`<ul class="needs">${needs.map(point)}</ul>`;
   const seen = looks.map(
-    ({ words, href }, i) => html`${i === 0 ? 'Worth a look: ' : ', '}<a href="${href}">${words}</a>`,
+    ({ words, about }, i) => html`${i === 0 ? 'Worth a look: ' : ', '}<a href="#${about}">${words}</a>`,
   );
   return html`<div id="summary" class="summary ${needs.length === 0 ? 'well' : 'needy'}" data-live>
 <h1>${sentence}</h1>

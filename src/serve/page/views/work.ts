@@ -67,8 +67,8 @@ export function runs({ runs: last, health }: PageModel): Markup {
   });
 }
 
-function resultOf({ run_id: id, result, summary }: RunRow): Markup {
-  const word = html`<span class="result ${result ?? 'unended'}">${result === null ? 'did not end' : wordsOf(result)}</span>`;
+function resultOf({ run_id: id, result, is_at_work: isAtWork, summary }: RunRow): Markup {
+  const word = html`<span class="result ${result ?? 'unended'}">${result === null ? (isAtWork ? 'running' : 'did not end') : wordsOf(result)}</span>`;
   const errors = summary?.errors ?? [];
   if (errors.length === 0) return word;
   return html`<details id="errors-${id}"><summary>${word} · ${counted(errors.length, 'error')}</summary><ul class="errors">${errors.map((text) => html`<li>${text}</li>`)}</ul></details>`;
