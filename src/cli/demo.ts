@@ -86,8 +86,9 @@ function nextSteps(home: string): string {
 Where to look next:
   npm start                       again: the same night changes nothing
   ${at} status
-  ${at} explain orders ${'$(date -d yesterday +%F)'}
+  ${at} explain orders yesterday
   ${at} sql "SELECT site_name, sum(commission) FROM warehouse.fact_order_item GROUP BY 1 ORDER BY 2 DESC"
+  ${at} ask                    twenty questions with their answers
   ${at} docs --answers         every table and column, and twenty questions with their answers
   ${at} verify
 With your own credentials: npx partner-etl init

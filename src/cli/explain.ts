@@ -1,11 +1,10 @@
 import type { Command } from 'commander';
-import type { Day } from '../core/days.ts';
 import { prunedWords } from '../core/pruned.ts';
 import { type Explanation, explain } from '../run/explain.ts';
 import type { CliContext } from './context.ts';
 import { addExamples } from './help.ts';
 import { printJson, printTable } from './output.ts';
-import { dayValue } from './values.ts';
+import { type DayWord, dayOn, dayWord } from './values.ts';
 import { withApp } from './with-app.ts';
 
 export function register(program: Command, cli: CliContext): void {
@@ -13,14 +12,17 @@ export function register(program: Command, cli: CliContext): void {
     .command('explain')
     .description('every fetch, version, reject and hold of one slice')
     .argument('<pipeline>', 'pipeline of the slice')
-    .argument('<day>', 'day of the slice, yyyy-mm-dd', dayValue)
+    .argument('<day>', 'day of the slice: yyyy-mm-dd, today, yesterday or today-7', dayWord)
     .option('--json', 'print one JSON document')
-    .action(async (pipeline: string, day: Day, { json = false }: { json?: boolean }) => {
-      const explanation = await withApp(cli, (context) => explain(context, pipeline, day));
+    .action(async (pipeline: string, day: DayWord, { json = false }: { json?: boolean }) => {
+      const explanation = await withApp(cli, (context) => explain(context, pipeline, dayOn(context.today, day)));
       if (json) printJson(cli.stdout, explanation);
       else tell(cli, explanation);
     });
-  addExamples(command, [['explain orders 2026-03-14', 'why that day says what it says']]);
+  addExamples(command, [
+    ['explain orders 2026-03-14', 'why that day says what it says'],
+    ['explain orders yesterday', 'the newest day there can be'],
+  ]);
 }
 
 function tell(cli: CliContext, e: Explanation): void {

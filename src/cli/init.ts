@@ -40,7 +40,7 @@ export function register(program: Command, context: CliContext): void {
     .command('init')
     .summary('write commented settings')
     .description(
-      'Writes a commented settings file and, for credentials, the file .env with mode 600; then does what doctor does.\n' +
+      'Writes a commented settings file and, for credentials, the file .env with mode 600; then does what doctor does. ' +
         'On a terminal it asks for what no option and no variable tells. It never writes over a file that exists.',
     )
     .option('--base-url <url>', 'address of the partner service', addressValue)

@@ -8,12 +8,12 @@ import type { CliContext } from './context.ts';
 import { addExamples } from './help.ts';
 import { counted, printJson, printTable } from './output.ts';
 import { rangeOf } from './range.ts';
-import { dayValue } from './values.ts';
+import { type DayWord, dayWord } from './values.ts';
 import { withApp } from './with-app.ts';
 
 interface Options {
-  readonly from?: Day;
-  readonly to?: Day;
+  readonly from?: DayWord;
+  readonly to?: DayWord;
   readonly refetch?: boolean;
   readonly json?: boolean;
 }
@@ -23,14 +23,14 @@ export function register(program: Command, cli: CliContext): void {
     .command('plan')
     .description('print what run, or backfill with --from and --to, would do; calls nothing, writes nothing')
     .argument('[pipelines...]', 'all enabled ones when none is named')
-    .option('--from <day>', 'first day of a backfill, yyyy-mm-dd', dayValue)
-    .option('--to <day>', 'last day of a backfill, yyyy-mm-dd', dayValue)
+    .option('--from <day>', 'first day of a backfill: yyyy-mm-dd, today, yesterday or today-7', dayWord)
+    .option('--to <day>', 'last day of a backfill', dayWord)
     .option('--refetch', 'as of backfill')
     .option('--json', 'print one JSON document')
     .action(async (names: string[], options: Options) => {
       const plan = await withApp(cli, async (context) => {
         const pipelines = chosenPipelines(context, names);
-        const range = rangeIn(options);
+        const range = rangeIn(options, context.today);
         const { refetch = false } = options;
         const plans = range
           ? await Promise.all(backfillable(pipelines, names).map((p) => windowsToBackfill(context, p, range, refetch)))
@@ -46,9 +46,9 @@ export function register(program: Command, cli: CliContext): void {
   ]);
 }
 
-function rangeIn({ from, to }: Options) {
+function rangeIn({ from, to }: Options, today: Day) {
   if (from === undefined && to === undefined) return null;
-  if (from !== undefined && to !== undefined) return rangeOf({ from, to });
+  if (from !== undefined && to !== undefined) return rangeOf({ from, to }, today);
   throw new EtlError('usage', 'bad_range', '--from and --to go together', { hint: 'give both days' });
 }
 

@@ -1,5 +1,5 @@
 /** The command line: which commands there are, what is true for all of them, and how they end. */
-import { Command, CommanderError } from 'commander';
+import { type Command, CommanderError } from 'commander';
 import { asEtlError, EXIT, exitCodeOf } from '../core/errors.ts';
 import * as again from './again.ts';
 import * as backfill from './backfill.ts';
@@ -10,7 +10,8 @@ import * as doctor from './doctor.ts';
 import * as erase from './erase.ts';
 import * as explain from './explain.ts';
 import { describeFailure } from './failure.ts';
-import { addExamples } from './help.ts';
+import { fold } from './fold.ts';
+import { addBelow, addExamples } from './help.ts';
 import * as init from './init.ts';
 import * as lookup from './lookup.ts';
 import * as plan from './plan.ts';
@@ -22,6 +23,7 @@ import * as run from './run.ts';
 import * as sandbox from './sandbox.ts';
 import * as serve from './serve.ts';
 import * as status from './status.ts';
+import { StrictCommand } from './strict-command.ts';
 import * as subscriptions from './subscriptions.ts';
 import * as verify from './verify.ts';
 
@@ -56,19 +58,20 @@ const COMMANDS: readonly CommandFile[] = [
 
 /** The program, ready to parse; it throws CommanderError where commander would exit. */
 export function buildProgram(context: CliContext): Command {
-  const program = new Command('partner-etl');
+  const program = new StrictCommand('partner-etl');
   program
     .description('Brings what a retail partner earned, why, and whether it was paid, into DuckDB and Postgres.')
     .version(context.version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help; also after a command')
     .option('--verbose', 'log everything, show the stack of an error')
     .option('--quiet', 'no progress, only errors')
+    .configureHelp({ minWidthToWrap: 20 })
     .exitOverride()
     .configureOutput({
       writeOut: (text) => context.stdout.write(text),
       writeErr: (text) => context.screen.print(text.trimEnd()),
       getOutHelpWidth: () => Math.min(context.stdout.columns, HELP_WIDTH),
-      getErrHelpWidth: () => HELP_WIDTH,
+      getErrHelpWidth: () => Math.min(context.screen.columns, HELP_WIDTH),
       getOutHasColors: () => false,
       getErrHasColors: () => false,
     })
@@ -85,14 +88,14 @@ export function buildProgram(context: CliContext): Command {
     ['run', 'the nightly job: everything that is due'],
     ['backfill orders --from 2023-01-01 --to 2025-12-31', 'a past range'],
   ]);
-  program.addHelpText('after', EXIT_CODES);
+  addBelow(program, (width) => `\n${fold(EXIT_CODES, width)}`);
   return program;
 }
 
 const HELP_WIDTH = 110;
-const EXIT_CODES = `
-Exit codes: 0 done; 1 something failed; 2 wrong usage or settings; 3 done, but slices are held, rows rejected, or
-something looked up was not found; 4 credentials refused or address banned; 75 another run holds the lock.`;
+const EXIT_CODES =
+  'Exit codes: 0 done; 1 something failed; 2 wrong usage or settings; 3 done, but slices are held, rows rejected, or something looked up ' +
+  'was not found; 4 credentials refused or address banned; 75 another run holds the lock.';
 
 /** Runs the command that `words` name (without node and script). Never throws; returns the exit code. */
 export async function runProgram(words: readonly string[], context: CliContext): Promise<number> {

@@ -47,7 +47,7 @@ export function createProgress({ screen, clock, quiet }: ProgressOptions): Progr
       const counts = { done: 0, rows: 0, changed: 0 };
       tracks.set(pipeline, { pipeline, windows, unit, beganMs: now, budget: budget ?? null, ...counts, shownMs: now });
       if (screen.isTTY) draw();
-      else screen.print(`${pipeline}: ${counted(windows, unit)} to ${unit === 'segment' ? 'take in' : 'fetch'}`);
+      else screen.print(`${pipeline}: ${counted(windows, unit)} to ${TO_DO[unit]}`);
     },
     window(pipeline, done) {
       const track = tracks.get(pipeline);
@@ -78,7 +78,7 @@ function nothing(): void {
 }
 
 function addTo(track: Track, done: WindowDone): void {
-  track.done += 1;
+  track.done += done.units ?? 1;
   track.rows += done.rows;
   track.changed += done.changed;
 }
@@ -103,6 +103,14 @@ function budgetText(budget: ProgressBudget, done: number): string[] {
   const span = SPANS[perSeconds] ?? `in ${perSeconds} s`;
   return left === null ? [] : [`${left.toLocaleString('en-US')} of ${counted(calls, 'call')} ${span} left`];
 }
+
+const TO_DO: Readonly<Record<ProgressUnit, string>> = {
+  window: 'fetch',
+  call: 'make',
+  file: 'fetch',
+  segment: 'take in',
+  answer: 'load again from the vault',
+};
 
 const SPANS: Readonly<Record<number, string>> = { 1: 'a second', 60: 'a minute', 3600: 'an hour' };
 

@@ -27,7 +27,7 @@ export function register(program: Command, context: CliContext): void {
     .command('sandbox')
     .summary('the partner service on this machine, to try without credentials')
     .description(
-      'Plays the partner service on 127.0.0.1 and prints the settings to use it. Its data depend on seed and size alone:\n' +
+      'Plays the partner service on 127.0.0.1 and prints the settings to use it. Its data depend on seed and size alone: ' +
         'the same ones every time. Runs until Ctrl-C.',
     )
     .option('--port <number>', 'listen here; 0: any free one', wholeNumber(0, 65_535), 4010)

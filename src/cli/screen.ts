@@ -39,6 +39,10 @@ export class Screen {
     return this.writer.isTTY;
   }
 
+  get columns(): number {
+    return this.writer.columns;
+  }
+
   /** Prints a text that stays, above the live lines. The text may hold line breaks. */
   print(text: string): void {
     this.writer.write(`${this.erasing()}${terminalText(text)}\n${block(this.drawn)}`);

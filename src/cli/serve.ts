@@ -23,10 +23,10 @@ export function register(program: Command, cli: CliContext): void {
     .command('serve')
     .summary('the scheduler, the receiver of push messages, and the status page')
     .description(
-      'Runs every enabled pipeline by its schedule (pipelines.NAME.schedule in the settings), each run a process of its own; what was\n' +
-        'missed while the machine was off is made up for once. Receives push messages and writes them to the inbox, from which\n' +
-        'the schedule of push-messages takes them into the warehouse (section push). Shows on a page and tells on /healthz how it is\n' +
-        '(section serve).\n' +
+      'Runs every enabled pipeline by its schedule (pipelines.NAME.schedule in the settings), each run a process of its own; what was ' +
+        'missed while the machine was off is made up for once. Receives push messages and writes them to the inbox, from which ' +
+        'the schedule of push-messages takes them into the warehouse (section push). Shows on a page and tells on /healthz how it is ' +
+        '(section serve). ' +
         'Runs until Ctrl-C or SIGTERM, and is gone 20 seconds later.',
     )
     .option('--json', 'print the addresses as a line of JSON when it is ready')

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { EXIT } from '../core/errors.ts';
-import { verify } from '../run/verify.ts';
+import { type Verification, verify } from '../run/verify.ts';
 import type { CliContext } from './context.ts';
 import { addExamples } from './help.ts';
-import { printJson, printTable } from './output.ts';
+import { counted, printJson, printTable } from './output.ts';
 import { withApp } from './with-app.ts';
 
 export function register(program: Command, cli: CliContext): void {
@@ -13,7 +13,7 @@ export function register(program: Command, cli: CliContext): void {
     .option('--json', 'print one JSON document')
     .action(async ({ json = false }: { json?: boolean }) => {
       const result = await withApp(cli, verify);
-      const { answers, pruned, slices, rows, differences, warnings } = result;
+      const { differences } = result;
       cli.finish(differences.length > 0 ? EXIT.failed : EXIT.done);
       if (json) return printJson(cli.stdout, result);
       if (differences.length > 0)
@@ -22,12 +22,27 @@ export function register(program: Command, cli: CliContext): void {
           [{ title: 'hop' }, { title: 'pipeline' }, { title: 'day' }, { title: 'problem' }, { title: 'mend' }],
           differences.map((d) => [d.hop, d.pipeline, d.day, d.problem, d.mend]),
         );
-      for (const w of warnings)
-        cli.stdout.write(`warning: ${w.hop}: ${w.pipeline} ${w.day ?? ''}: ${w.problem}; ${w.mend}\n`);
-      const n = (value: number) => value.toLocaleString('en-US');
-      const found = differences.length === 0 ? 'no difference' : `${n(differences.length)} differences`;
-      if (pruned > 0) cli.stdout.write(`${n(pruned)} answers that slices were made of were pruned, by retention\n`);
-      cli.stdout.write(`${n(answers)} answers, ${n(slices)} slices, ${n(rows)} rows compared: ${found}\n`);
+      return void cli.stdout.write(`${linesOf(result).join('\n')}\n`);
     });
   addExamples(command, [['verify', 'prove that every hop holds the same']]);
+}
+
+/** Warnings, what was compared, and one line of verdict at the end. */
+function linesOf({ answers, pruned, slices, rows, targets, differences, warnings }: Verification): string[] {
+  const content = (of: { readonly slices: number; readonly rows: number }) =>
+    `${counted(of.slices, 'slice')}, ${counted(of.rows, 'row')}`;
+  const gone =
+    pruned === 0 ? '' : `; ${pruned.toLocaleString('en-US')} more that slices were made of were pruned, by retention`;
+  const verdict =
+    differences.length === 0
+      ? 'no difference: every hop holds the same, and no check that blocks is broken'
+      : `${counted(differences.length, 'difference')}: the table says what mends each`;
+  const aside = warnings.length === 0 ? '' : `; ${counted(warnings.length, 'warning')}`;
+  return [
+    ...warnings.map((w) => `warning: ${w.hop}: ${w.pipeline} ${w.day ?? ''}: ${w.problem}; ${w.mend}`),
+    `vault: ${counted(answers, 'answer')}${gone}`,
+    `lake: ${content({ slices, rows })}`,
+    ...targets.map((t) => `${t.target}: ${content(t)} compared with the lake, ${counted(t.checks, 'check')} run`),
+    `Verdict: ${verdict}${aside}`,
+  ];
 }

@@ -10,7 +10,7 @@ export interface Progress {
   note(text: string): void;
 }
 
-export type ProgressUnit = 'window' | 'call' | 'file' | 'segment';
+export type ProgressUnit = 'window' | 'call' | 'file' | 'segment' | 'answer';
 
 /** What bounds the calls of a pipeline. */
 export type ProgressBudget =
@@ -26,4 +26,6 @@ export interface WindowDone {
   readonly rows: number;
   /** Slices whose content changed. */
   readonly changed: number;
+  /** How many windows (or calls, or files) these are; 1 when absent. */
+  readonly units?: number;
 }

@@ -41,7 +41,7 @@ function replayDays(
       const { context } = session;
       const answers = await answersToReplay(context, pipeline, { range, isWanted, isLost });
       session.tally.changed += await mendHistory(session, pipeline, range, isLost);
-      context.progress.begin(pipeline.name, answers.length);
+      context.progress.begin(pipeline.name, answers.length, 'answer');
       for (const [index, { fetch, days }] of answers.entries()) {
         if (context.signal.aborted) break;
         const fields = { pipeline: pipeline.name, slice: sliceText(days[0] ?? '', days.at(-1) ?? '') };

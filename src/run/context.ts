@@ -1,5 +1,6 @@
 /** What a run is given: settings, time, places, and the stages it joins. Made and closed by app.ts. */
 
+import { nearest } from '../config/near-miss.ts';
 import type {
   CommissionRateSettings,
   EanSettings,
@@ -92,7 +93,10 @@ export function pipelineNamed(context: Pick<RunContext, 'pipelines'>, name: stri
   if (found && isNamed(found)) return found;
   const whole = found?.source.kind === 'part' ? found.source.of : null;
   const names = context.pipelines.filter(isNamed).map((p) => p.name);
-  throw new EtlError('usage', 'no_pipeline', whole ? `${name} comes with ${whole}` : `there is no pipeline "${name}"`, {
+  const near = nearest(name, names);
+  const guess = near === null ? '' : ` (did you mean ${near}?)`;
+  const problem = whole ? `${name} comes with ${whole}` : `there is no pipeline "${name}"${guess}`;
+  throw new EtlError('usage', 'no_pipeline', problem, {
     hint: whole ? `name ${whole} instead` : `choose from ${names.join(', ')}`,
   });
 }

@@ -68,7 +68,8 @@ export async function drainInbox(session: Session, pipeline: Pipeline): Promise<
       ledger.drift.push(...result.drift);
       for (const { fetch_id: id } of stored) await forget(group.find((segment) => segment.id === id)!);
       const { rows, changed } = result;
-      context.progress.window(pipeline.name, { from: isoTime(context.clock.now()), to: '', rows, changed });
+      const at = isoTime(context.clock.now());
+      context.progress.window(pipeline.name, { from: at, to: '', rows, changed, units: group.length });
       await rm(folder, { recursive: true, force: true });
     }
   } catch (thrown) {
@@ -106,6 +107,9 @@ export function replayInbox(
         session.ledger.drift.push(...result.drift);
       });
       session.tally.changed = changed;
+      const { from, to } = range;
+      const { rows } = session.tally;
+      context.progress.window(pipeline.name, { from, to, rows, changed, units: fetches.length });
       context.progress.end(pipeline.name);
     }),
   );

@@ -45,7 +45,7 @@ export function replayVersions(
       const last = dayOf(context, fetches.at(-1)!);
       if (last > range.to)
         context.progress.note(`${pipeline.name}: made afresh until ${last}, since each day stands on the one before`);
-      context.progress.begin(pipeline.name, fetches.length, pipeline.source.kind === 'file' ? 'file' : 'call');
+      context.progress.begin(pipeline.name, fetches.length, 'answer');
       const work = (place: VersionPlace) =>
         pipeline.source.kind === 'lookup'
           ? takeAnswers(session, pipeline, fetches, range.from, place)
@@ -53,6 +53,8 @@ export function replayVersions(
       const { done } = await pendingAnswers(context, pipeline);
       session.tally.changed = await remake(session, pipeline, range.from, work);
       if (pipeline.source.kind === 'lookup' && !(await hasHold(context, pipeline))) await done();
+      const { rows, changed } = session.tally;
+      context.progress.window(pipeline.name, { from: range.from, to: last, rows, changed, units: fetches.length });
       context.progress.end(pipeline.name);
     }),
   );

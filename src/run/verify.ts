@@ -27,12 +27,23 @@ export interface Difference {
   readonly mend: string;
 }
 
+/** What was compared with the lake in a target. */
+export interface ComparedTarget {
+  readonly target: TargetName;
+  readonly slices: number;
+  readonly rows: number;
+  /** Checks that were run; 0 where its tables are those of an older program, or it cannot be read. */
+  readonly checks: number;
+}
+
 export interface Verification {
+  readonly verdict: 'no_difference' | 'differences';
   readonly answers: number;
   /** That slices were made of and that retention has deleted since; they are no difference. */
   readonly pruned: number;
   readonly slices: number;
   readonly rows: number;
+  readonly targets: readonly ComparedTarget[];
   readonly differences: readonly Difference[];
   /** What breaks checks that only warn, and what was released in spite of one that blocks. */
   readonly warnings: readonly Difference[];
@@ -59,8 +70,10 @@ export async function verify(context: RunContext): Promise<Verification> {
   } finally {
     engine.close();
   }
-  for (const target of context.targets) await verifyTarget(context, target, found);
-  return { ...totals, ...found };
+  const targets: ComparedTarget[] = [];
+  for (const target of context.targets) targets.push(await verifyTarget(context, target, found));
+  const verdict = found.differences.length === 0 ? 'no_difference' : 'differences';
+  return { verdict, ...totals, targets, ...found };
 }
 
 /** What was found so far. */
@@ -148,8 +161,9 @@ function lakeDifference(pipeline: Pipeline, entry: SliceEntry, problem: string):
 }
 
 /** Compares a target with the lake, reads it whole, and runs every check. */
-async function verifyTarget(context: RunContext, target: Target, found: Found): Promise<void> {
+async function verifyTarget(context: RunContext, target: Target, found: Found): Promise<ComparedTarget> {
   const { name } = target;
+  const compared = { target: name, slices: 0, rows: 0, checks: 0 };
   const mend = `partner-etl rebuild --target ${name}`;
   const all = (problem: string, how: string): Difference => ({
     hop: name,
@@ -168,14 +182,15 @@ async function verifyTarget(context: RunContext, target: Target, found: Found): 
       const lacking = await warehouse.lacking();
       for (const pipeline of context.pipelines) {
         context.progress.note(`${pipeline.name}: ${name}`);
-        found.differences.push(...(await verifyRows(context, pipeline, { name, warehouse, receipts, lacking, mend })));
+        const open = { name, warehouse, receipts, lacking, mend };
+        found.differences.push(...(await verifyRows(context, pipeline, open, compared)));
       }
       context.progress.note(`checks: ${name}`);
       const damage = await damageOf(warehouse);
       if (damage !== null) found.differences.push(all(damage, mend));
       // A warehouse that an older program wrote last: checks may need tables that are still to be made.
       if (lacking.length > 0) found.warnings.push(all(oldTables(lacking), 'partner-etl run'));
-      else await verifyChecks(context, target, { warehouse, receipts }, found);
+      else compared.checks = await verifyChecks(context, target, { warehouse, receipts }, found);
     });
   } catch (thrown) {
     const error = asEtlError(thrown);
@@ -183,6 +198,7 @@ async function verifyTarget(context: RunContext, target: Target, found: Found): 
     const isDamaged = error.code === 'damaged_warehouse' || error.code === 'engine_open';
     found.differences.push(all(error.message, isDamaged ? mend : (error.hint ?? 'partner-etl doctor')));
   }
+  return compared;
 }
 
 function oldTables([first]: readonly string[]): string {
@@ -213,6 +229,7 @@ async function verifyRows(
   context: RunContext,
   pipeline: Pipeline,
   { name, warehouse, receipts, lacking, mend }: OpenTarget,
+  compared: { slices: number; rows: number },
 ): Promise<Difference[]> {
   const found = (day: string | null, problem: string, how = mend): Difference => ({
     hop: name,
@@ -229,6 +246,8 @@ async function verifyRows(
     const differences: Difference[] = [];
     for (const [day, { content }] of slices) {
       const there = sums.get(day) ?? { rows: 0, sums: {} };
+      compared.slices += 1;
+      compared.rows += there.rows;
       const columns = content.rows === 0 ? [] : differingSums(there.sums, content.sums);
       if (there.rows !== content.rows) differences.push(found(day, `${there.rows} rows, the lake has ${content.rows}`));
       else if (columns.length > 0)
@@ -259,13 +278,13 @@ function unknownDay({ pipelines }: RunContext, pipeline: Pipeline, day: string, 
   return `${back} brings them into the lake; ${drop} drops them`;
 }
 
-/** Runs every check over all days. Errors: `usage/check` for a file that is none. */
+/** Runs every check over all days; returns how many. Errors: `usage/check` for a file that is none. */
 async function verifyChecks(
   context: RunContext,
   target: Target,
   { warehouse, receipts }: Pick<OpenTarget, 'warehouse' | 'receipts'>,
   { differences, warnings }: Found,
-): Promise<void> {
+): Promise<number> {
   const [checks, released] = [await checksFor(context, target), await releasedDigests(context)];
   for (const found of await warehouse.broken(checks)) {
     const { pipeline, day, severity, mend } = found;
@@ -274,6 +293,7 @@ async function verifyChecks(
     const list = isWarning ? warnings : differences;
     list.push({ hop: target.name, pipeline, day, problem: brokenText(found), mend });
   }
+  return checks.length;
 }
 
 /** `file`: of a run, whose first day is the earliest that its answers can have told of. */

@@ -149,7 +149,8 @@ describe('run', () => {
 
 describe('wrong usage ends with 2 and a hint', () => {
   test.each<[string[], string]>([
-    [['run', 'order'], 'choose from promotions, orders, commissions'],
+    [['run', 'ordres'], 'there is no pipeline "ordres" (did you mean orders?)'],
+    [['run', 'weather'], 'choose from promotions, orders, commissions'],
     [['plan', 'order'], 'choose from promotions, orders, commissions'],
     [['plan', '--from', '2026-03-01'], 'give both days'],
     [['plan', '--from', '2026-03-02', '--to', '2026-03-01'], 'both days are inclusive'],
@@ -223,6 +224,16 @@ describe('looking at it', () => {
     expect((await typed(['plan', 'orders', '--from', from, '--to', to])).out).toContain('Nothing is due.\n0 calls');
   });
 
+  it('today and yesterday are days of the service, as the installation sees it', async () => {
+    expect((await typed(['explain', 'orders', 'yesterday'])).out).toMatch(new RegExp(`^orders ${to}: `));
+    const planned = await document('plan', 'orders', '--from', 'today-9', '--to', 'today-8');
+    expect(planned.said).toMatchObject({ pipelines: [{ windows: [{ from: '2026-03-11', to: '2026-03-12' }] }] });
+    expect(await typed(['plan', '--from', 'yesterday', '--to', 'today-3'])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--from 2026-03-19 is after --to 2026-03-17'),
+    });
+  });
+
   it('explain: content with its sums, fetches, versions', async () => {
     const { code, out } = await typed(['explain', 'orders', from]);
     expect(code).toBe(0);
@@ -239,7 +250,9 @@ describe('looking at it', () => {
   it('verify: compares everything; a difference ends with 1 and the mend', async () => {
     expect(await typed(['verify'])).toMatchObject({
       code: 0,
-      out: expect.stringMatching(/ 24 slices, [\d,]+ rows compared: no difference\n$/),
+      out: expect.stringMatching(
+        /^vault: \d+ answers\nlake: (24 slices, [\d,]+ rows)\nduckdb: \1 compared with the lake, \d\d checks run\nVerdict: no difference: .+\n$/,
+      ),
     });
     const folder = path.join(world.home, 'lake', 'promotions', from.slice(0, 7));
     const [one, two] = (await readdir(folder)).filter((name) => name.endsWith('.parquet')).sort();
@@ -248,9 +261,13 @@ describe('looking at it', () => {
     const { code, out } = await typed(['verify']);
     expect(code).toBe(1);
     expect(lines(out)).toContainEqual(expect.stringMatching(`^lake \\| promotions \\| ${from} \\| .+ \\| ${mend}$`));
+    expect(out).toMatch(/^Verdict: 1 difference: .+\n/m);
     expect(await document('verify')).toMatchObject({
       code: 1,
-      said: { slices: 24, differences: [{ hop: 'lake', mend }] },
+      said: {
+        ...{ verdict: 'differences', slices: 24, differences: [{ hop: 'lake', mend }] },
+        targets: [{ target: 'duckdb', slices: 24, checks: expect.any(Number) }],
+      },
     });
     expect(await document(...mend.split(' ').slice(1))).toMatchObject({
       code: 0,

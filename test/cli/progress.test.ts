@@ -126,6 +126,25 @@ describe('elsewhere', () => {
     ]);
   });
 
+  test.each([
+    ['window', 'windows to fetch'],
+    ['call', 'calls to make'],
+    ['segment', 'segments to take in'],
+    ['answer', 'answers to load again from the vault'],
+  ] as const)('what is done with a %s is said', (unit, words) => {
+    const { out, progress } = show();
+    progress.begin('orders', 2, unit);
+    expect(out.lines).toEqual([`orders: 2 ${words}`]);
+  });
+
+  test('what takes in many at once counts them all', () => {
+    const { out, progress } = show();
+    progress.begin('products', 20, 'answer');
+    progress.window('products', { ...WINDOW, units: 20 });
+    progress.end('products');
+    expect(out.lines.at(-1)).toBe('products: 20 answers, 1,500 rows, 2 slices changed, took 0 s');
+  });
+
   test('a pipeline that stopped early says how far it came', () => {
     const { out, progress } = show();
     progress.begin('orders', 3);

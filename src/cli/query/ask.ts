@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { EtlError } from '../../core/errors.ts';
 import { readQuestions } from '../../warehouse/questions.ts';
 import type { CliContext } from '../context.ts';
+import { fold } from '../fold.ts';
 import { addExamples } from '../help.ts';
 import { printCsv, printJson } from '../output.ts';
 import { withApp } from '../with-app.ts';
@@ -20,11 +21,11 @@ export function register(program: Command, cli: CliContext): void {
       const target = chosenTarget(targets, options.target);
       const question = chosenQuestion(await readQuestions(target.name), words);
       const { number, slug, question: text, reading, sql } = question;
+      const width = Math.min(cli.stdout.columns, WIDEST);
       const isTable = options.format === 'table' && options.json !== true;
       if (isTable) cli.stdout.write(`${number}. ${text}\n\n`);
       await answer(cli, target, sql, options, { number, slug, question: text, reading });
-      if (isTable)
-        cli.stdout.write(`\n${reading.map((line) => `${folded(line, cli.stdout.columns, '- ')}\n`).join('')}`);
+      if (isTable) cli.stdout.write(`\n${reading.map((line) => `${fold(line, width, '- ')}\n`).join('')}`);
     });
   });
   addExamples(command, [
@@ -44,7 +45,9 @@ async function list({ stdout }: CliContext, { target, format, json }: AnswerOpti
       ['number', 'question'],
       questions.map(({ number, question }) => [number, question]),
     );
-  const lines = questions.map(({ number, question }) => folded(question, stdout.columns, `${number}. `.padStart(4)));
+  const lines = questions.map(({ number, question }) =>
+    fold(question, Math.min(stdout.columns, WIDEST), `${number}. `.padStart(4)),
+  );
   return void stdout.write(`${lines.join('\n')}\n\npartner-etl ask NUMBER, or some of the words, answers one.\n`);
 }
 
@@ -61,18 +64,6 @@ function chosenQuestion<Q extends Known>(questions: readonly Q[], words: readonl
   throw new EtlError('usage', 'ambiguous_question', [`"${said}" fits several questions:`, ...lines].join('\n'), {
     hint: `name one by its number: partner-etl ask ${only.number}`,
   });
-}
-
-/** A remark or a question behind its mark, broken between words where the terminal ends. */
-function folded(text: string, columns: number, mark: string): string {
-  const width = Math.max(20, Math.min(columns, WIDEST) - mark.length);
-  const lines = [''];
-  for (const word of text.split(' ')) {
-    const line = lines.at(-1)!;
-    if (line !== '' && line.length + 1 + word.length > width) lines.push(word);
-    else lines[lines.length - 1] = line === '' ? word : `${line} ${word}`;
-  }
-  return mark + lines.join(`\n${' '.repeat(mark.length)}`);
 }
 
 const WIDEST = 110;
