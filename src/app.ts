@@ -62,7 +62,7 @@ export async function openApp(world: Surroundings): Promise<App> {
       stateDir: paths.state,
       scopes: scopesOf(pipelines),
     }),
-    lake: new Lake(paths.lake, { wholeName: replayedAs }),
+    lake: new Lake(paths, { wholeName: replayedAs }),
     clock,
     log: world.log,
     progress: world.progress,

@@ -4,7 +4,11 @@ import path from 'node:path';
 export interface HomePaths {
   readonly root: string;
   readonly vault: string;
+  /** The tables, and nothing else. What is set aside of them, and which files are current, lies in the three after it. */
   readonly lake: string;
+  readonly rejects: string;
+  readonly held: string;
+  readonly manifests: string;
   readonly runs: string;
   readonly locks: string;
   /** Token cache, circuit, pacing between processes. */
@@ -22,6 +26,9 @@ export function homePaths(root: string): HomePaths {
     root: path.resolve(root),
     vault: at('vault'),
     lake: at('lake'),
+    rejects: at('rejects'),
+    held: at('held'),
+    manifests: at('manifests'),
     runs: at('runs'),
     locks: at('locks'),
     state: at('state'),

@@ -16,7 +16,7 @@ export interface HeldSlice {
 
 export interface SliceEntry {
   readonly content: SliceContent;
-  /** File names inside the month's folder; null when there is nothing to hold. */
+  /** File names inside the month's folders; null when there is nothing to hold. */
   readonly file: string | null;
   readonly rejects_file: string | null;
   /** An item of this slice turned up on another day; ask the service again. */
@@ -71,7 +71,7 @@ export function fileNameOf({ day, digest }: Pick<SliceContent, 'day' | 'digest'>
 /** Of manifests and journal; what an older program could misread gets a higher one. */
 export const LAYOUT = 1;
 
-/** One month of one pipeline: `lake/<pipeline>/<yyyy-mm>/manifest.json`. */
+/** One month of one pipeline: `manifests/<pipeline>/<yyyy-mm>.json`. */
 export const monthManifest = z.strictObject({
   layout: z.literal(LAYOUT),
   slices: z.record(z.string(), entry).superRefine((slices, found) => {
@@ -86,7 +86,7 @@ export const monthManifest = z.strictObject({
 
 export type MonthManifest = { readonly layout: typeof LAYOUT; readonly slices: Readonly<Record<string, SliceEntry>> };
 
-/** What is about to be made true of several months at once. Paths are relative to the lake. */
+/** What is about to be made true of several months at once, each by `<pipeline>/<yyyy-mm>`. */
 export const journalSchema = z.strictObject({ layout: z.literal(LAYOUT), months: z.record(z.string(), monthManifest) });
 
 export type Journal = { readonly layout: typeof LAYOUT; readonly months: Readonly<Record<string, MonthManifest>> };

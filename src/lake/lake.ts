@@ -1,11 +1,5 @@
 /**
- * The lake: one Parquet file a slice, and a manifest a month that says which file is the slice's content now.
- *
- *   lake/<pipeline>/<yyyy-mm>/<day>.<digest>.parquet           rows
- *   lake/<pipeline>/<yyyy-mm>/held/<day>.<digest>.parquet      rows of a held slice (apart, so that *.parquet is what counts)
- *   lake/<pipeline>/<yyyy-mm>/rejects/<day>.<digest>.parquet   rejects of a slice
- *   lake/<pipeline>/<yyyy-mm>/manifest.json
- *   lake/journal.json                                          only while a commit is under way
+ * The lake: one Parquet file a slice, and a manifest a month that says which file is the slice's content now. Where they lie: places.ts.
  *
  * A commit changes any number of slices at once: files first (under names that carry their content, so nothing is
  * overwritten), then the journal with the new manifests, then the manifests, then the journal goes, then files that no
@@ -32,6 +26,7 @@ import {
   monthManifest,
   type SliceEntry,
 } from './entries.ts';
+import { type LakeFolders, LakePlaces, TREES, type Tree } from './places.ts';
 
 /** Files made elsewhere, by absolute path, that become part of the lake. They are moved, not copied. */
 export interface SliceFiles {
@@ -94,11 +89,11 @@ export interface LakeFile {
   readonly day: Day;
 }
 
-/** Under the folder of the lake. */
-const LAKE_FILE = /^(?<pipeline>[a-z-]+)\/\d{4}-\d{2}\/(?:[a-z]+\/)?(?<day>\d{4}-\d{2}-\d{2})\.[^/]+$/;
+/** Under one of the folders that hold Parquet files. */
+const LAKE_FILE = /^(?<pipeline>[a-z-]+)\/\d{4}-\d{2}\/(?<day>\d{4}-\d{2}-\d{2})\.[^/]+$/;
 
 export class Lake {
-  private readonly root: string;
+  private readonly places: LakePlaces;
   private readonly cache = new Map<string, Map<Day, SliceEntry>>();
   /** Counted so that what was read while a commit went on is not kept. */
   private commits = 0;
@@ -109,8 +104,8 @@ export class Lake {
   /** By which name people replay a pipeline. */
   private readonly wholeName: (pipeline: string) => string;
 
-  constructor(root: string, { keepsMonths = false, wholeName = (name) => name }: LakeOptions = {}) {
-    this.root = root;
+  constructor(folders: LakeFolders, { keepsMonths = false, wholeName = (name) => name }: LakeOptions = {}) {
+    this.places = new LakePlaces(folders);
     this.kept = keepsMonths ? new Map() : null;
     this.wholeName = wholeName;
   }
@@ -127,7 +122,8 @@ export class Lake {
   }
 
   private async finishCommit(): Promise<boolean> {
-    const journal = await readManifest(this.journalFile, journalSchema, journalHint(this.journalFile));
+    const file = this.places.journal;
+    const journal = await readManifest(file, journalSchema, journalHint(file));
     if (!journal) return false;
     await this.apply(journal);
     this.forget([...this.cache.keys()]);
@@ -136,11 +132,12 @@ export class Lake {
 
   /** A month whose manifest is missing or damaged is left as it is: its files may be all that is left to mend it with. */
   private async sweepLeftovers(): Promise<void> {
-    for (const name of await readdir(this.root).catch(ignoreMissing)) {
-      if (name.endsWith('.tmp')) await rm(path.join(this.root, name), { force: true });
+    await removeUnfinished(this.places.manifests());
+    for (const name of await readdir(this.places.manifests()).catch(ignoreMissing)) {
+      await removeUnfinished(this.places.manifests(name));
       for (const month of await this.months(name)) {
-        const manifest = await readManifest(this.manifestFile(name, month), monthManifest, '').catch(() => null);
-        if (manifest) await sweep(this.folder(name, month), manifest);
+        const manifest = await readManifest(this.places.manifest(name, month), monthManifest, '').catch(() => null);
+        if (manifest) await this.sweep(name, month, manifest);
       }
     }
   }
@@ -153,7 +150,7 @@ export class Lake {
     const months = (await this.months(pipeline)).filter((month) => isWithin(month, range));
     const aside: string[] = [];
     for (const month of months) {
-      const file = this.manifestFile(pipeline, month);
+      const file = this.places.manifest(pipeline, month);
       try {
         await this.month(pipeline, month);
       } catch (thrown) {
@@ -169,8 +166,8 @@ export class Lake {
   /** Removes what was set aside, and the files that the new manifests do not name. */
   async dropDamaged(pipeline: string, range: DayRange): Promise<void> {
     for (const month of (await this.months(pipeline)).filter((one) => isWithin(one, range))) {
-      await rm(`${this.manifestFile(pipeline, month)}.damaged`, { force: true });
-      await sweep(this.folder(pipeline, month), await this.month(pipeline, month));
+      await rm(`${this.places.manifest(pipeline, month)}.damaged`, { force: true });
+      await this.sweep(pipeline, month, await this.month(pipeline, month));
     }
   }
 
@@ -193,20 +190,25 @@ export class Lake {
   }
 
   /** Absolute path of a slice's rows; null when it has none. */
-  rowsFile(pipeline: string, entry: SliceEntry): string | null {
-    return entry.file === null ? null : path.join(this.folder(pipeline, monthOf(entry.content.day)), entry.file);
+  rowsFile(pipeline: string, { content, file }: SliceEntry): string | null {
+    return file && path.join(this.places.folder('lake', pipeline, monthOf(content.day)), file);
   }
 
-  rejectsFile(pipeline: string, entry: SliceEntry): string | null {
-    const folder = this.folder(pipeline, monthOf(entry.content.day));
-    return entry.rejects_file === null ? null : path.join(folder, 'rejects', entry.rejects_file);
+  rejectsFile(pipeline: string, { content, rejects_file: file }: Pick<SliceEntry, 'content' | 'rejects_file'>) {
+    return file && path.join(this.places.folder('rejects', pipeline, monthOf(content.day)), file);
+  }
+
+  /** What is held of a slice, with its files by absolute path. */
+  heldFiles(pipeline: string, held: HeldSlice): SliceFiles {
+    const folder = this.places.folder('held', pipeline, monthOf(held.content.day));
+    return { file: held.file && path.join(folder, held.file), rejectsFile: this.rejectsFile(pipeline, held) };
   }
 
   /** Files of slices whose paths stand in a text, as in an error of whoever read them. */
   filesNamedIn(text: string): LakeFile[] {
     const found: LakeFile[] = [];
     for (const [at] of text.matchAll(/[^'"]+\.parquet/g)) {
-      const named = LAKE_FILE.exec(path.relative(this.root, at))?.groups;
+      const named = LAKE_FILE.exec(this.places.nameOf(at) ?? '')?.groups;
       if (named) found.push({ path: at, pipeline: named.pipeline!, day: parseDay(named.day!) });
     }
     return found;
@@ -226,7 +228,7 @@ export class Lake {
     }
     const journal: Journal = { layout: LAYOUT, months };
     try {
-      await writeJson(this.journalFile, journal);
+      await writeJson(this.places.journal, journal);
       await this.apply(journal);
     } catch (error) {
       this.reread();
@@ -252,25 +254,25 @@ export class Lake {
   }
 
   private async changed(change: SliceChange, day: Day, before: SliceEntry | undefined): Promise<SliceEntry> {
-    const folder = this.folder(change.pipeline, monthOf(day));
+    const { pipeline } = change;
     if (change.kind === 'replace') {
-      const { file, rejects_file } = await place(folder, '', change.content, change.files);
+      const { file, rejects_file } = await this.place('lake', pipeline, change.content, change.files);
       return { content: change.content, file, rejects_file, moved: false, held: null };
     }
     if (!before)
       throw new EtlError(
         'bug',
         'no_slice',
-        `${change.pipeline} ${day}: ${change.kind} of a slice that the lake does not have`,
+        `${pipeline} ${day}: ${change.kind} of a slice that the lake does not have`,
       );
     if (change.kind === 'amend') {
-      const { file, rejects_file } = await place(folder, '', change.content, change.files);
+      const { file, rejects_file } = await this.place('lake', pipeline, change.content, change.files);
       return { ...before, content: change.content, file, rejects_file, moved: true };
     }
     if (change.kind === 'respell') {
-      const told = await place(folder, '', change.content, change.files);
+      const told = await this.place('lake', pipeline, change.content, change.files);
       if (!change.held || !before.held) return { ...before, content: change.content, ...told };
-      const held = await place(folder, 'held', change.held.content, change.held.files);
+      const held = await this.place('held', pipeline, change.held.content, change.held.files);
       return {
         ...before,
         content: change.content,
@@ -280,28 +282,71 @@ export class Lake {
     }
     if (change.kind === 'confirm') return { ...before, moved: false, held: null };
     if (change.kind === 'hold') {
-      const { file, rejects_file } = await place(folder, 'held', change.content, change.files);
+      const { file, rejects_file } = await this.place('held', pipeline, change.content, change.files);
       return { ...before, held: { content: change.content, file, rejects_file, ...change.hold } };
     }
     const { held } = before;
     if (!held)
-      throw new EtlError('usage', 'not_held', `${change.pipeline} ${day} is not held`, {
+      throw new EtlError('usage', 'not_held', `${pipeline} ${day} is not held`, {
         hint: 'see partner-etl status',
       });
-    if (held.file) await link(path.join(folder, 'held', held.file), path.join(folder, held.file));
+    if (held.file) await this.copyHeld(pipeline, monthOf(day), held.file);
     return { content: held.content, file: held.file, rejects_file: held.rejects_file, moved: false, held: null };
   }
 
   private async apply(journal: Journal): Promise<void> {
-    for (const [month, manifest] of Object.entries(journal.months))
-      await writeJson(path.join(this.root, month, 'manifest.json'), manifest);
-    await rm(this.journalFile, { force: true });
-    await syncDir(this.root);
-    for (const [month, manifest] of Object.entries(journal.months)) await sweep(path.join(this.root, month), manifest);
+    const months = Object.entries(journal.months).map(([name, manifest]) => ({
+      pipeline: path.dirname(name),
+      month: path.basename(name),
+      manifest,
+    }));
+    for (const { pipeline, month, manifest } of months)
+      await writeJson(this.places.manifest(pipeline, month), manifest);
+    await rm(this.places.journal, { force: true });
+    await syncDir(this.places.manifests());
+    for (const { pipeline, month, manifest } of months) await this.sweep(pipeline, month, manifest);
+  }
+
+  /** Moves a slice's files to their names in the month's folders. */
+  private async place(tree: 'lake' | 'held', pipeline: string, content: SliceContent, files: SliceFiles) {
+    const name = fileNameOf(content);
+    const at = (one: Tree) => path.join(this.places.folder(one, pipeline, monthOf(content.day)), name);
+    if (files.file) await moveIntoPlace(files.file, at(tree));
+    if (files.rejectsFile) await moveIntoPlace(files.rejectsFile, at('rejects'));
+    return { file: files.file ? name : null, rejects_file: files.rejectsFile ? name : null };
+  }
+
+  /** The held file stays until the manifest no longer names it, so that a crash in between loses nothing. Half a copy never lies in the table. */
+  private async copyHeld(pipeline: string, month: string, file: string): Promise<void> {
+    const held = path.join(this.places.folder('held', pipeline, month), file);
+    await copyFile(held, `${held}.tmp`);
+    await moveIntoPlace(`${held}.tmp`, path.join(this.places.folder('lake', pipeline, month), file));
+  }
+
+  /**
+   * Removes files of a month that its manifest does not name: older contents, and leftovers of a crash. Not while a damaged manifest
+   * lies aside: what it named may be all that is left.
+   */
+  private async sweep(pipeline: string, month: string, manifest: MonthManifest): Promise<void> {
+    if ((await readIfThere(`${this.places.manifest(pipeline, month)}.damaged`)) !== null) return;
+    const entries = Object.values(manifest.slices);
+    const held = entries.flatMap((e) => (e.held ? [e.held] : []));
+    const keep: Record<Tree, Set<string | null>> = {
+      lake: new Set(entries.map((e) => e.file)),
+      held: new Set(held.map((h) => h.file)),
+      rejects: new Set([...entries, ...held].map((e) => e.rejects_file)),
+    };
+    for (const tree of TREES) {
+      const folder = this.places.folder(tree, pipeline, month);
+      for (const file of await readdir(folder).catch(ignoreMissing)) {
+        const isOurs = file.endsWith('.parquet') || file.endsWith('.tmp');
+        if (isOurs && !keep[tree].has(file)) await rm(path.join(folder, file), { force: true });
+      }
+    }
   }
 
   private async month(pipeline: string, month: string): Promise<MonthManifest> {
-    const file = this.manifestFile(pipeline, month);
+    const file = this.places.manifest(pipeline, month);
     // Before it is read: what is written in between is then read the next time.
     const stamp = this.kept && (await stampOf(file));
     const known = this.kept?.get(file);
@@ -312,60 +357,18 @@ export class Lake {
     return manifest;
   }
 
-  /** Months of a pipeline, oldest first; what else lies there is none of ours. */
+  /** Months of a pipeline, oldest first, also those whose manifest lies aside; what else lies there is none of ours. */
   private async months(pipeline: string): Promise<string[]> {
-    const names = await readdir(path.join(this.root, pipeline)).catch(ignoreMissing);
-    return names.filter((name) => /^\d{4}-\d{2}$/.test(name)).sort();
-  }
-
-  private manifestFile(pipeline: string, month: string): string {
-    return path.join(this.folder(pipeline, month), 'manifest.json');
-  }
-
-  private folder(pipeline: string, month: string): string {
-    return path.join(this.root, pipeline, month);
-  }
-
-  private get journalFile(): string {
-    return path.join(this.root, 'journal.json');
+    const names = await readdir(this.places.manifests(pipeline)).catch(ignoreMissing);
+    const months = names.flatMap((name) => /^(\d{4}-\d{2})\.json(\.damaged)?$/.exec(name)?.[1] ?? []);
+    return [...new Set(months)].sort();
   }
 }
 
-/** Moves a slice's files to their names in the month's folder. */
-async function place(folder: string, sub: string, content: SliceContent, files: SliceFiles) {
-  const name = fileNameOf(content);
-  if (files.file) await moveIntoPlace(files.file, path.join(folder, sub, name));
-  if (files.rejectsFile) await moveIntoPlace(files.rejectsFile, path.join(folder, 'rejects', name));
-  return { file: files.file ? name : null, rejects_file: files.rejectsFile ? name : null };
-}
-
-/** The held file stays until the manifest no longer names it, so that a crash in between loses nothing. */
-async function link(from: string, to: string): Promise<void> {
-  const beside = `${to}.tmp`;
-  await copyFile(from, beside);
-  await moveIntoPlace(beside, to);
-}
-
-/**
- * Removes files of a month that its manifest does not name: older contents, and leftovers of a crash. Not while a damaged manifest
- * lies aside: what it named may be all that is left.
- */
-async function sweep(folder: string, manifest: MonthManifest): Promise<void> {
-  if ((await readIfThere(path.join(folder, 'manifest.json.damaged'))) !== null) return;
-  const entries = Object.values(manifest.slices);
-  const held = entries.flatMap((e) => (e.held ? [e.held] : []));
-  const keep: Record<string, Set<string | null>> = {
-    '': new Set(entries.map((e) => e.file)),
-    held: new Set(held.map((h) => h.file)),
-    rejects: new Set([...entries, ...held].map((e) => e.rejects_file)),
-  };
-  for (const [sub, names] of Object.entries(keep)) {
-    const files = await readdir(path.join(folder, sub)).catch(ignoreMissing);
-    for (const file of files) {
-      const isOurs = file.endsWith('.parquet') || file.endsWith('.tmp');
-      if (isOurs && !names.has(file)) await rm(path.join(folder, sub, file), { force: true });
-    }
-  }
+/** What a crash left of files that were about to be renamed into place. */
+async function removeUnfinished(folder: string): Promise<void> {
+  for (const name of await readdir(folder).catch(ignoreMissing))
+    if (name.endsWith('.tmp')) await rm(path.join(folder, name), { force: true });
 }
 
 /** Manifests are replaced, never changed in their place: another content is another file. */

@@ -174,12 +174,7 @@ export async function runRelease(context: RunContext, name: string, day: Day): P
     if (pipeline.versions) return releaseVersions(session, pipeline, held.content.fetch_id);
     const versionsDir = path.join(session.work, 'versions');
     await seedHistory(context, session.engine, pipeline, versionsDir);
-    const whole = {
-      content: held.content,
-      file: held.file && path.join(context.paths.lake, name, day.slice(0, 7), 'held', held.file),
-      rejectsFile:
-        held.rejects_file && path.join(context.paths.lake, name, day.slice(0, 7), 'rejects', held.rejects_file),
-    };
+    const whole = { content: held.content, ...context.lake.heldFiles(name, held) };
     const folder = path.join(session.work, 'amended');
     const rest = await heldWithoutOutdated(context, session.engine, pipeline, whole, path.join(folder, 'held'));
     const content = rest?.content ?? held.content;

@@ -1,7 +1,6 @@
 /** The slices of the lake, and what is held of them, without the values that are erased: new files and contents for one commit. */
 import { copyFile, mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { monthOf } from '../core/days.ts';
 import { asEtlError, EtlError } from '../core/errors.ts';
 import { type Pipeline, storedColumns } from '../core/pipeline.ts';
 import type { SliceContent } from '../core/records.ts';
@@ -115,19 +114,10 @@ function changeOf({ name }: Pipeline, told: Whole, kept: Whole | null): SliceCha
 }
 
 /** What the slice holds, and behind it what is held of it. */
-function wholesOf({ lake, paths }: RunContext, { name }: Pipeline, entry: SliceEntry): Whole[] {
+function wholesOf({ lake }: RunContext, { name }: Pipeline, entry: SliceEntry): Whole[] {
   const now = { content: entry.content, file: lake.rowsFile(name, entry), rejectsFile: lake.rejectsFile(name, entry) };
   if (!entry.held) return [now];
-  const { content, file, rejects_file: rejects } = entry.held;
-  const folder = path.join(paths.lake, name, monthOf(content.day));
-  return [
-    now,
-    {
-      content,
-      file: file && path.join(folder, 'held', file),
-      rejectsFile: rejects && path.join(folder, 'rejects', rejects),
-    },
-  ];
+  return [now, { content: entry.held.content, ...lake.heldFiles(name, entry.held) }];
 }
 
 /** The files in which something may stand. */

@@ -1,5 +1,5 @@
 /**
- * Months of the lake whose manifest is damaged. A replay sets such a manifest aside (`manifest.json.damaged`), so that its month
+ * Months of the lake whose manifest is damaged. A replay sets such a manifest aside (`<yyyy-mm>.json.damaged`), so that its month
  * counts as one of which nothing is known, and makes its slices again from the vault. What was set aside goes when the replay has
  * ended well: until then, also after a kill, the next replay knows which months it has to make whole.
  */

@@ -4,6 +4,7 @@
  */
 import path from 'node:path';
 import type { Day } from '../core/days.ts';
+import { homePaths } from '../core/home.ts';
 import { type Pipeline, partsOf } from '../core/pipeline.ts';
 import { emptySlice } from '../engine/content.ts';
 import type { SliceEntry } from '../lake/entries.ts';
@@ -20,7 +21,7 @@ export async function remake(
   work: (place: VersionPlace) => Promise<void>,
 ): Promise<number> {
   const { context } = session;
-  const scratch = new Lake(path.join(session.work, `remade-${pipeline.name}`));
+  const scratch = new Lake(homePaths(path.join(session.work, `remade-${pipeline.name}`)));
   await work({ lake: scratch, under: { lake: context.lake, before: from } });
   const changes: SliceChange[] = [];
   for (const one of [pipeline, ...partsOf(context.pipelines, pipeline)]) {

@@ -14,7 +14,7 @@ afterEach(() => scene.close());
 
 type Tree = Record<string, string>;
 
-const JOURNAL = 'journal.json';
+const JOURNAL = 'manifests/journal.json';
 
 /** A lake with two months, and a commit that changes both: replaces, holds, amends, brings a new month. */
 async function fill(of: Scene): Promise<void> {
@@ -52,8 +52,8 @@ async function undisturbed(): Promise<{ readonly old: Tree; readonly done: Tree 
 
 /** The journal that the commit writes: the manifests as they are to be. */
 function journalOf(done: Tree): string {
-  const manifests = Object.entries(done).filter(([name]) => name.endsWith('manifest.json'));
-  const months = manifests.map(([name, text]) => [path.dirname(name), JSON.parse(text)]);
+  const manifests = Object.entries(done).filter(([name]) => name.startsWith('manifests/'));
+  const months = manifests.map(([name, text]) => [name.slice('manifests/'.length, -'.json'.length), JSON.parse(text)]);
   return JSON.stringify({ layout: 1, months: Object.fromEntries(months) });
 }
 
@@ -69,13 +69,13 @@ describe('before the journal', () => {
     const { old, done } = await undisturbed();
     await fill(scene);
     await placeFiles({ done });
-    await scene.write('orders/2026-03/2026-03-09.abc.parquet.tmp', 'half a file');
-    await scene.write('orders/2026-03/.manifest.json.1a2b3c.tmp', '{');
-    await scene.write('.journal.json.1a2b3c.tmp', '{"layout":1');
+    await scene.write('held/orders/2026-03/2026-03-09.abc.parquet.tmp', 'half a file');
+    await scene.write('manifests/orders/.2026-03.json.1a2b3c.tmp', '{');
+    await scene.write('manifests/.journal.json.1a2b3c.tmp', '{"layout":1');
     expect(await scene.reopened().recover()).toBe(false);
     const left = await scene.tree();
     // A month without a manifest is left alone: its files may be all that there is.
-    const fresh = `orders/2026-05/${nameOf('2026-05-01', 'five')}`;
+    const fresh = `lake/orders/2026-05/${nameOf('2026-05-01', 'five')}`;
     expect(left).toEqual({ ...old, [fresh]: 'five' });
   });
 
@@ -89,15 +89,15 @@ describe('before the journal', () => {
   });
 
   it('in a new month another commit than the one that was cut off leaves nothing of that one', async () => {
-    await scene.write(`orders/2026-05/${nameOf('2026-05-01', 'stray')}`, 'stray');
+    await scene.write(`lake/orders/2026-05/${nameOf('2026-05-01', 'stray')}`, 'stray');
     await scene.reopened().recover();
     await scene.reopened().commit([await scene.bring('replace', '2026-05-02', 'other')]);
-    expect(await scene.files()).toEqual([`orders/2026-05/${nameOf('2026-05-02', 'other')}`]);
+    expect(await scene.files()).toEqual([`lake/orders/2026-05/${nameOf('2026-05-02', 'other')}`]);
   });
 });
 
 describe('after the journal', () => {
-  const manifests = ['2026-03', '2026-04', '2026-05'].map((month) => `orders/${month}/manifest.json`);
+  const manifests = ['2026-03', '2026-04', '2026-05'].map((month) => `manifests/orders/${month}.json`);
   const states: [string, string[]][] = [
     ['no manifest is changed', []],
     ['one of three manifests is changed', manifests.slice(0, 1)],
@@ -144,16 +144,16 @@ describe('after the journal', () => {
     await scene.reopened().commit([await scene.bring('replace', '2026-04-02', 'more')]);
     const slices = await scene.reopened().slices('orders');
     expect([...slices.keys()]).toEqual(['2026-03-01', '2026-03-02', '2026-04-01', '2026-04-02', '2026-05-01']);
-    expect((await scene.files()).filter((name) => name.startsWith('orders/2026-04/'))).toEqual(
-      [nameOf('2026-04-01', 'THREE'), `rejects/${nameOf('2026-04-01', 'THREE')}`, nameOf('2026-04-02', 'more')]
-        .map((name) => `orders/2026-04/${name}`)
-        .sort(),
-    );
+    expect((await scene.files()).filter((name) => name.includes('/orders/2026-04/'))).toEqual([
+      `lake/orders/2026-04/${nameOf('2026-04-01', 'THREE')}`,
+      `lake/orders/2026-04/${nameOf('2026-04-02', 'more')}`,
+      `rejects/orders/2026-04/${nameOf('2026-04-01', 'THREE')}`,
+    ]);
   });
 });
 
 describe('damage is told by the file’s name', () => {
-  const manifest = 'orders/2026-03/manifest.json';
+  const manifest = 'manifests/orders/2026-03.json';
   const damages: [string, (text: string) => string][] = [
     ['cut off', (text) => text.slice(0, 100)],
     ['empty', () => ''],
@@ -198,8 +198,8 @@ describe('damage is told by the file’s name', () => {
     );
     await next.dropDamaged('orders', march);
     expect(await next.setAsideDamaged('orders', march)).toEqual([]);
-    const left = (await scene.files()).filter((name) => name.startsWith('orders/2026-03/'));
-    expect(left).toEqual([`orders/2026-03/${nameOf('2026-03-30', 'other')}`]);
+    const left = (await scene.files()).filter((name) => name.includes('/orders/2026-03/'));
+    expect(left).toEqual([`lake/orders/2026-03/${nameOf('2026-03-30', 'other')}`]);
   });
 
   it('a manifest of a later layout is a newer program’s, and is not to be deleted', async () => {

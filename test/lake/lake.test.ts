@@ -37,11 +37,11 @@ describe('a commit', () => {
     ]);
     expect([...(await next.slices('promotions')).keys()]).toEqual(['2026-03-01']);
     expect(await scene.files()).toEqual([
-      `orders/2026-03/${nameOf('2026-03-01', 'first')}`,
-      `orders/2026-03/${nameOf('2026-03-31', 'march')}`,
-      `orders/2026-03/rejects/${nameOf('2026-03-31', 'march')}`,
-      `orders/2026-04/${nameOf('2026-04-01', 'april')}`,
-      `promotions/2026-03/${nameOf('2026-03-01', 'other')}`,
+      `lake/orders/2026-03/${nameOf('2026-03-01', 'first')}`,
+      `lake/orders/2026-03/${nameOf('2026-03-31', 'march')}`,
+      `lake/orders/2026-04/${nameOf('2026-04-01', 'april')}`,
+      `lake/promotions/2026-03/${nameOf('2026-03-01', 'other')}`,
+      `rejects/orders/2026-03/${nameOf('2026-03-31', 'march')}`,
     ]);
   });
 
@@ -88,11 +88,11 @@ describe('a commit', () => {
 
   it('what lies beside the months is left alone', async () => {
     await lake.commit([await scene.bring('replace', '2026-03-01', 'one')]);
-    await scene.write('orders/.DS_Store', 'x');
-    await scene.write('README', 'x');
+    await scene.write('lake/orders/.DS_Store', 'x');
+    await scene.write('lake/README', 'x');
     expect([...(await scene.reopened().slices('orders')).keys()]).toEqual(['2026-03-01']);
     await scene.reopened().recover();
-    expect(await scene.files()).toEqual(expect.arrayContaining(['orders/.DS_Store', 'README']));
+    expect(await scene.files()).toEqual(expect.arrayContaining(['lake/orders/.DS_Store', 'lake/README']));
   });
 
   it('a pipeline that was never loaded has no slices', async () => {
@@ -103,9 +103,9 @@ describe('a commit', () => {
 
 describe('what becomes of a slice', () => {
   const DAY = '2026-03-01';
-  const rows = (text: string) => `orders/2026-03/${nameOf(DAY, text)}`;
-  const held = (text: string) => `orders/2026-03/held/${nameOf(DAY, text)}`;
-  const rejects = (text: string) => `orders/2026-03/rejects/${nameOf(DAY, text)}`;
+  const rows = (text: string) => `lake/orders/2026-03/${nameOf(DAY, text)}`;
+  const held = (text: string) => `held/orders/2026-03/${nameOf(DAY, text)}`;
+  const rejects = (text: string) => `rejects/orders/2026-03/${nameOf(DAY, text)}`;
   const confirm: SliceChange = { kind: 'confirm', pipeline: 'orders', day: day(DAY) };
   const release: SliceChange = { kind: 'release', pipeline: 'orders', day: day(DAY) };
   const bring = (...[kind, text, options]: [Parameters<Scene['bring']>[0], string | null, object?]) =>

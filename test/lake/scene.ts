@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Day } from '../../src/core/days.ts';
+import { homePaths } from '../../src/core/home.ts';
 import type { SliceContent } from '../../src/core/records.ts';
 import { Lake, type SliceChange, type SliceFiles } from '../../src/lake/lake.ts';
 
@@ -17,9 +18,9 @@ export interface Scene {
     text: string | null,
     options?: BringOptions,
   ): Promise<SliceChange>;
-  /** Files under the lake, sorted; manifests are left out. */
+  /** Files of the lake's trees by `<tree>/…`, sorted; manifests are left out. */
   files(): Promise<string[]>;
-  /** Every file under the lake and what it holds. */
+  /** Every file of the lake's trees and what it holds. */
   tree(): Promise<Record<string, string>>;
   write(file: string, text: string): Promise<void>;
   close(): Promise<void>;
@@ -67,7 +68,7 @@ export const HOLD = { reason: 'shrunk', detail: 'few', rows_before: 9, held_at: 
 
 export async function openScene(): Promise<Scene> {
   const place = await mkdtemp(path.join(tmpdir(), 'etl-lake-'));
-  const root = path.join(place, 'lake');
+  const root = path.join(place, 'home');
   let made = 0;
   const file = async (text: string | null | undefined) => {
     if (text === null || text === undefined) return null;
@@ -78,14 +79,14 @@ export async function openScene(): Promise<Scene> {
   };
   return {
     root,
-    reopened: () => new Lake(root),
+    reopened: () => new Lake(homePaths(root)),
     bring: async (kind, day, text, { pipeline = 'orders', rejects, content = {} } = {}) => {
       const files: SliceFiles = { file: await file(text), rejectsFile: await file(rejects) };
       const rejected = rejects === undefined ? {} : { rejects: rejects.length };
       const change = { pipeline, content: contentOf(day, text, { ...rejected, ...content }), files };
       return kind === 'hold' ? { kind, ...change, hold: HOLD } : { kind, ...change };
     },
-    files: async () => Object.keys(await treeOf(root)).filter((name) => !name.endsWith('manifest.json')),
+    files: async () => Object.keys(await treeOf(root)).filter((name) => !name.startsWith('manifests/')),
     tree: () => treeOf(root),
     write: async (name, text) => {
       await mkdir(path.dirname(path.join(root, name)), { recursive: true });

@@ -1,5 +1,5 @@
 /** Runs that meet: another one that is at work, and an operator who presses Ctrl-C. */
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { RunContext, Step } from '../../src/run/context.ts';
@@ -108,7 +108,8 @@ it('a commit that failed half way leaves no file behind: the next night removes 
   world.clock.set(world.clock.now() + 60_000);
   const lake = path.join(world.home, 'lake');
   const before = (await readdir(lake, { recursive: true })).sort();
-  const inTheWay = path.join(lake, 'orders', world.lookback().to.slice(0, 7), 'rejects');
+  const inTheWay = path.join(world.home, 'rejects', 'orders');
+  await mkdir(path.dirname(inTheWay));
   await writeFile(inTheWay, '');
   world.sandbox.addFault({ endpoint: 'orders', kind: 'raw-value', field: 'commission', json: '"n/a"', item: 0 });
   expect((await world.night({ names: ['orders'] })).exitCode).toBe(1);

@@ -1,8 +1,9 @@
 /** Unchanged costs nothing: a night that brings nothing new leaves lake and warehouse untouched, to the last file. */
-import { readdir, rm, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { verify } from '../../src/run/verify.ts';
+import { loseLake } from '../support/lost-lake.ts';
 import { openWorld, type World } from '../support/nights.ts';
 
 let world: World;
@@ -17,10 +18,11 @@ beforeEach(async () => {
   before = await marks();
 });
 
-/** When each file of lake and warehouse was last written, which file it is and how long. */
+/** When each file of lake, manifests and warehouse was last written, which file it is and how long. */
 async function marks(): Promise<Record<string, string>> {
-  const entries = await readdir(path.join(world.home, 'lake'), { recursive: true });
-  const names = [...entries.map((name) => path.join('lake', name)), 'warehouse.duckdb'].sort();
+  const filesOf = async (tree: string) =>
+    (await readdir(path.join(world.home, tree), { recursive: true })).map((name) => path.join(tree, name));
+  const names = [...(await filesOf('lake')), ...(await filesOf('manifests')), 'warehouse.duckdb'].sort();
   const found = await Promise.all(
     names.map(async (name) => {
       const { mtimeNs, ino, size } = await stat(path.join(world.home, name), { bigint: true });
@@ -49,7 +51,7 @@ it('the same content in other bytes', async () => {
 it('an answer that was checked, of a slice that was lost since, brings it back', async () => {
   await world.night();
   world.clock.set(world.clock.now() + 60_000);
-  await rm(path.join(world.home, 'lake'), { recursive: true });
+  await loseLake(world.home);
   expect((await world.night()).run.summary).toMatchObject({ slices_changed: 18 });
   // The versions of items begin anew with the lake: their files are called after when they were seen.
   const named = (found: Record<string, string>) =>

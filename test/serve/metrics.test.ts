@@ -178,7 +178,7 @@ describe('how things stand', () => {
   test('a part that cannot be read keeps what it said, is counted, told once, and keeps nothing else back', () =>
     scraping(world, async (scrape) => {
       const before = await scrape();
-      const manifest = path.join(homePaths(world.home).lake, 'orders', '2026-03', 'manifest.json');
+      const manifest = path.join(homePaths(world.home).manifests, 'orders', '2026-03.json');
       const text = await readFile(manifest, 'utf8');
       await writeFile(manifest, 'garbage');
       await leaveRun();

@@ -37,7 +37,7 @@ export class StateGauges {
   constructor(context: RunContext, today: () => Day, meters: Meters) {
     this.context = context;
     this.meters = meters;
-    this.lake = new Lake(context.paths.lake, { keepsMonths: true });
+    this.lake = new Lake(context.paths, { keepsMonths: true });
     this.depth = new InboxDepth(context.paths.inbox);
     const make = () => this.statusesOn(today());
     this.statuses = new Remembered({ make, clock: context.clock, freshMs: FRESH_MS, patienceMs: PATIENCE_MS });
@@ -45,9 +45,9 @@ export class StateGauges {
 
   private async statusesOn(today: Day): Promise<readonly PipelineStatus[]> {
     const { context, kept } = this;
-    const { runs, lake, state } = context.paths;
+    const { runs, manifests, state } = context.paths;
     const readMs = context.clock.now();
-    const stamp = `${today}\n${await stampOf([runs, lake, state])}`;
+    const stamp = `${today}\n${await stampOf([runs, manifests, state])}`;
     if (kept && kept.stamp === stamp && readMs - kept.readMs < LONGEST_KEPT_MS) return kept.statuses;
     this.lake.reread();
     const statuses = await pipelineStatuses({ ...context, lake: this.lake, today });

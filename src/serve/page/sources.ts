@@ -54,7 +54,7 @@ export class PageSources {
   constructor(options: PageSourcesOptions) {
     this.options = options;
     const { paths, clock } = options.context;
-    this.lake = new Lake(paths.lake, { keepsMonths: true });
+    this.lake = new Lake(paths, { keepsMonths: true });
     this.model = new Remembered({ make: () => this.make(), clock, freshMs: FRESH_MS, patienceMs: PATIENCE_MS });
   }
 
@@ -150,7 +150,7 @@ const NO_DAYS: ReadonlySet<Day> = new Set();
 async function traces({ paths, today }: RunContext): Promise<string> {
   const places = [
     paths.runs,
-    paths.lake,
+    paths.manifests,
     paths.state,
     paths.warehouse,
     `${paths.inbox}/ready`,

@@ -7,6 +7,7 @@ import { commissions } from '../../../pipelines/commissions.ts';
 import { pipelines } from '../../../pipelines/index.ts';
 import { promotions } from '../../../pipelines/promotions.ts';
 import { addDays, type Day, type DayRange, dayAt, daysOf } from '../../../src/core/days.ts';
+import { homePaths } from '../../../src/core/home.ts';
 import { digestOf, NO_HASHES } from '../../../src/engine/content.ts';
 import { Engine } from '../../../src/engine/duckdb.ts';
 import { Lake, type SliceChange } from '../../../src/lake/lake.ts';
@@ -159,5 +160,5 @@ async function makeHistory(home: string, days: readonly Day[]): Promise<void> {
         },
         files: { file: null, rejectsFile: null },
       });
-  await new Lake(path.join(home, 'lake')).commit(changes);
+  await new Lake(homePaths(home)).commit(changes);
 }

@@ -26,7 +26,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 function manifestFile(pipeline: string, month: string): string {
-  return path.join(homePaths(world.home).lake, pipeline, month, 'manifest.json');
+  return path.join(homePaths(world.home).manifests, pipeline, `${month}.json`);
 }
 
 /** Slices without rows, as a day without sales has them. */
@@ -82,7 +82,7 @@ it('reads no record of a request that is older than what it shows, and no month 
   await utimes(old, 1_500_000_000, 1_500_000_000);
   const month = monthOf(addDays(world.today(), -1));
   await writeFile(manifestFile('orders', month), JSON.stringify({ layout: 1, slices: {} }));
-  await writeFile(path.join(homePaths(world.home).lake, 'journal-was-here'), '');
+  await writeFile(path.join(homePaths(world.home).manifests, 'journal-was-here'), '');
   await world.clock.advance(10_000);
   const later = await read();
   const cellsOf = ({ pipelines: rows }: PageModel) => rows.find(({ pipeline }) => pipeline === 'orders')!;

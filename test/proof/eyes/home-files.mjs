@@ -6,11 +6,9 @@ import { gunzipSync, inflateRawSync } from 'node:zlib';
 
 /** The slices that the lake's manifests name. */
 export function entriesOf(home, pipeline) {
-  const folder = path.join(home, 'lake', pipeline);
+  const folder = path.join(home, 'manifests', pipeline);
   const months = existsSync(folder) ? readdirSync(folder).sort() : [];
-  return months.flatMap((month) =>
-    Object.values(JSON.parse(readFileSync(path.join(folder, month, 'manifest.json'), 'utf8')).slices),
-  );
+  return months.flatMap((month) => Object.values(JSON.parse(readFileSync(path.join(folder, month), 'utf8')).slices));
 }
 
 /** The fetch records: a file each for reports and files, a line each for look-ups. */

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { pipelines } from '../../../pipelines/index.ts';
 import { isNamed, storedColumns } from '../../../src/core/pipeline.ts';
+import { Engine, quoteName, quoteText } from '../../../src/engine/duckdb.ts';
 import { asciiJson } from '../../support/hostile-json.ts';
 import { listEans, openLookupWorld } from '../../support/lookups.ts';
 import type { World } from '../../support/nights.ts';
@@ -67,15 +68,54 @@ beforeAll(async () => {
   );
   pass(world, 1000);
   const names = pipelines.filter(isNamed).map(({ name }) => name);
+  sandbox.addFault({ endpoint: 'orders', kind: 'missing-field', item: 20, field: 'orderItemId' });
   expect((await world.night({ names })).errors).toEqual([]);
+  pass(world, 1000);
+  sandbox.change({ kind: 'shrink-day', report: 'promotions', day: world.lookback().from, items: 1 });
+  expect((await world.night({ names: ['promotions'] })).run.summary).toMatchObject({ slices_held: 1 });
 });
 afterAll(() => world.close());
 
 async function filesOf(name: string): Promise<string[]> {
   const folder = path.join(world.home, 'lake', name);
   const files = await readdir(folder, { recursive: true });
-  return files.filter((file) => /^[0-9-]+[/\\][^/\\]+\.parquet$/.test(file)).map((file) => path.join(folder, file));
+  return files.filter((file) => file.endsWith('.parquet')).map((file) => path.join(folder, file));
 }
+
+describe('the folder of a table', () => {
+  const lake = () => path.join(world.home, 'lake');
+  const filesUnder = async (folder: string) =>
+    (await readdir(folder, { recursive: true, withFileTypes: true })).filter((one) => one.isFile());
+
+  it('is there for each pipeline, with Parquet files and nothing else, though a slice is held and a row rejected', async () => {
+    expect((await readdir(lake())).sort()).toEqual(pipelines.map(({ name }) => name).sort());
+    expect((await filesUnder(lake())).filter(({ name }) => !name.endsWith('.parquet'))).toEqual([]);
+    for (const aside of ['held', 'rejects'])
+      expect((await filesUnder(path.join(world.home, aside))).length, aside).toBeGreaterThan(0);
+  });
+
+  it.each(pipelines.map((pipeline) => ({ name: pipeline.name, pipeline })))(
+    'read whole is the table of $name, to the last row',
+    async ({ name, pipeline }) => {
+      const columns = storedColumns(pipeline).map(({ column }) => quoteName(column));
+      const files = quoteText(path.join(lake(), name, '**', '*.parquet'));
+      const [ofLake, ofTable] = [
+        `SELECT ${columns.join(', ')} FROM read_parquet(${files})`,
+        `SELECT ${columns.join(', ')} FROM warehouse.main.${quoteName(pipeline.table)}`,
+      ];
+      const engine = await Engine.open({ tempDir: path.join(world.home, 'work', 'spill') });
+      try {
+        await engine.run(`ATTACH ${quoteText(path.join(world.home, 'warehouse.duckdb'))} AS warehouse (READ_ONLY)`);
+        const count = async (sql: string) => Number((await engine.rows(`SELECT count(*) AS n FROM (${sql})`))[0]?.n);
+        expect(await count(ofLake)).toBeGreaterThan(0);
+        expect(await count(`${ofLake} EXCEPT ALL ${ofTable}`)).toBe(0);
+        expect(await count(`${ofTable} EXCEPT ALL ${ofLake}`)).toBe(0);
+      } finally {
+        engine.close();
+      }
+    },
+  );
+});
 
 describe('two readers of one file', () => {
   it.each(pipelines.map((pipeline) => ({ name: pipeline.name, pipeline })))(

@@ -138,8 +138,8 @@ describe('the control sums of lake and warehouse', () => {
   });
 
   it('are told to differ when a manifest says another sum', async () => {
-    const months = await readdir(path.join(world.home, 'lake', 'orders'));
-    const file = path.join(world.home, 'lake', 'orders', months[0]!, 'manifest.json');
+    const months = await readdir(path.join(world.home, 'manifests', 'orders'));
+    const file = path.join(world.home, 'manifests', 'orders', months[0]!);
     const told = await readFile(file, 'utf8');
     const changed = told.replace(
       /("commission":\s?"\d*)(\d)(\.)/,

@@ -37,7 +37,7 @@ async function factsOf(home = world.home): Promise<string> {
 }
 
 /** The parts of a home directory, in the order in which README.md says to copy them. */
-const PARTS = ['state', 'runs', 'inbox', 'warehouse.duckdb', 'lake', 'vault'];
+const PARTS = ['state', 'runs', 'inbox', 'warehouse.duckdb', 'lake', 'rejects', 'held', 'manifests', 'vault'];
 
 /** As README.md has it: one tar that takes the parts in this order. */
 async function backUp(file: string): Promise<void> {
@@ -73,7 +73,8 @@ beforeAll(async () => {
     // A copy that a commit overtook: files of the lake from before it, the manifests from after it.
     if (name === 'lake-committed') overtaken = about.split(' ')[0]!;
     if (name === 'answer-received')
-      await cp(path.join(world.home, 'lake'), path.join(place, 'torn', 'lake'), { recursive: true });
+      for (const part of ['lake', 'manifests'])
+        await cp(path.join(world.home, part), path.join(place, 'torn', part), { recursive: true });
   };
   expect((await world.night({ step })).exitCode).toBe(0);
   facts = { first, second: await factsOf() };
@@ -110,8 +111,8 @@ describe('a copy of the home directory', () => {
     const torn = [overtaken, 'orders', 'order-item-versions'];
     for (const name of torn)
       await cp(
-        path.join(world.home, 'lake', name, '2026-03', 'manifest.json'),
-        path.join(home, 'lake', name, '2026-03', 'manifest.json'),
+        path.join(world.home, 'manifests', name, '2026-03.json'),
+        path.join(home, 'manifests', name, '2026-03.json'),
       );
     const { code, differences } = await verifyOf(home);
     expect(code).toBe(1);

@@ -1,11 +1,10 @@
 /** A reductions file that was held and never released: a replay does not apply it either. */
-import { rm } from 'node:fs/promises';
-import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Day } from '../../../src/core/days.ts';
 import { runRelease, runReplay } from '../../../src/run/again.ts';
 import { statusOf } from '../../../src/run/status.ts';
 import { openLookupWorld } from '../../support/lookups.ts';
+import { loseLake } from '../../support/lost-lake.ts';
 import type { World } from '../../support/nights.ts';
 import { fileDifferences, historyOf } from '../../support/versions.ts';
 
@@ -51,8 +50,7 @@ it('but one that was released is applied again, also where the lake has lost its
   world.passDays(1);
   await night();
   const before = await historyOf(world);
-  for (const lost of ['reductions', 'reductions-files'])
-    await rm(path.join(world.home, 'lake', lost), { recursive: true });
+  await loseLake(world.home, 'reductions', 'reductions-files');
   expect((await replay()).errors).toEqual([]);
   expect(await historyOf(world)).toEqual(before);
 });

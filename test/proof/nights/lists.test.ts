@@ -1,5 +1,5 @@
 /** Nights of the list of push subscriptions: what came, changed and went, and what is no list. */
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
@@ -12,6 +12,7 @@ import { nightPlans } from '../../../src/run/plans.ts';
 import { statusOf } from '../../../src/run/status.ts';
 import { verify } from '../../../src/run/verify.ts';
 import { rowsOf } from '../../support/lookups.ts';
+import { loseLake } from '../../support/lost-lake.ts';
 import type { World } from '../../support/nights.ts';
 import {
   calling,
@@ -173,7 +174,7 @@ describe('what was stored', () => {
     const range = { from: first, to: world.today() };
     const replay = () => world.within((context) => runReplay(context, 'subscriptions', range));
     expect(await replay()).toMatchObject({ exitCode: 0, run: { summary: { slices_changed: 0 } } });
-    await rm(path.join(world.home, 'lake/subscriptions'), { recursive: true });
+    await loseLake(world.home, 'subscriptions');
     expect((await replay()).errors).toEqual([]);
     expect(await rowsOf(world, table)).toEqual(before);
     expect(world.sandbox.stats.calls['subscription-list']).toBe(calls);

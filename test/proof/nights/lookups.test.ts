@@ -7,6 +7,7 @@ import { explain, listRejects } from '../../../src/run/explain.ts';
 import { statusOf } from '../../../src/run/status.ts';
 import { verify } from '../../../src/run/verify.ts';
 import { listEans, openLookupWorld, rateDifferences, rowsOf } from '../../support/lookups.ts';
+import { loseLake } from '../../support/lost-lake.ts';
 import type { World } from '../../support/nights.ts';
 
 let world: World;
@@ -307,8 +308,8 @@ describe('replay', () => {
     const range = { from: first, to: world.today() };
     const same = await world.within((context) => runReplay(context, 'commission-rates', range));
     expect(same).toMatchObject({ exitCode: 0, run: { summary: { slices_changed: 0 } } });
-    for (const lost of ['lake/commission-rates', 'lake/commission-reductions', 'state/applied', 'state/asked'])
-      await rm(path.join(world.home, lost), { recursive: true });
+    await loseLake(world.home, 'commission-rates', 'commission-reductions');
+    for (const lost of ['state/applied', 'state/asked']) await rm(path.join(world.home, lost), { recursive: true });
     const again = await world.within((context) => runReplay(context, 'commission-rates', range));
     expect(again.errors).toEqual([]);
     expect(await rowsOf(world, table)).toEqual(before);

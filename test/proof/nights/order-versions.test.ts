@@ -8,6 +8,7 @@ import type { Step } from '../../../src/run/context.ts';
 import { runBackfill } from '../../../src/run/night.ts';
 import { verify } from '../../../src/run/verify.ts';
 import { rowsOf, six } from '../../support/lookups.ts';
+import { loseLake } from '../../support/lost-lake.ts';
 import { openWorld, type World } from '../../support/nights.ts';
 import { flawsIn } from '../../support/versions.ts';
 
@@ -157,7 +158,7 @@ describe('an item that one run found gone, and the next one of the same day on a
     later();
     await replay({ from, to: from });
     expect(await history()).toEqual(before);
-    await rm(path.join(world.home, 'lake'), { recursive: true });
+    await loseLake(world.home);
     await rm(path.join(world.home, 'warehouse.duckdb'));
     later();
     await replay({ from: to, to: world.lookback().to });
@@ -249,7 +250,7 @@ describe('a replay', () => {
 
   it('makes the whole history again when the lake is lost', async () => {
     const before = await history();
-    await rm(path.join(world.home, 'lake'), { recursive: true });
+    await loseLake(world.home);
     await rm(path.join(world.home, 'warehouse.duckdb'));
     later();
     expect((await replay()).exitCode).toBe(0);
@@ -259,7 +260,7 @@ describe('a replay', () => {
 
   it('writes no version twice when only the items were lost', async () => {
     const before = await history();
-    await rm(path.join(world.home, 'lake', 'orders'), { recursive: true });
+    await loseLake(world.home, 'orders');
     later();
     await replay();
     expect(await history()).toEqual(before);
@@ -267,7 +268,7 @@ describe('a replay', () => {
   });
 
   it('begins the history of slices that had none, each with its own fetch', async () => {
-    await rm(path.join(world.home, 'lake', 'order-item-versions'), { recursive: true });
+    await loseLake(world.home, 'order-item-versions');
     await world.within((context) => runRebuild(context, undefined));
     expect(await countVersions()).toBe(0);
     later();

@@ -16,6 +16,7 @@ import { statusOf } from '../../../src/run/status.ts';
 import { verify } from '../../../src/run/verify.ts';
 import { fetchOf } from '../../extract/lookup-scene.ts';
 import { rowsOf } from '../../support/lookups.ts';
+import { loseLake } from '../../support/lost-lake.ts';
 import type { World } from '../../support/nights.ts';
 import {
   calling,
@@ -315,8 +316,8 @@ describe('what was stored', () => {
     expect(before).toHaveLength(5);
     const replay = () => world.within((context) => runReplay(context, STATUSES, { from: first, to: world.today() }));
     expect(await replay()).toMatchObject({ exitCode: 0, run: { summary: { slices_changed: 0 } } });
-    for (const lost of ['lake/process-statuses', 'state/applied', 'state/asked'])
-      await rm(path.join(world.home, lost), { recursive: true });
+    await loseLake(world.home, 'process-statuses');
+    for (const lost of ['state/applied', 'state/asked']) await rm(path.join(world.home, lost), { recursive: true });
     expect((await replay()).errors).toEqual([]);
     expect(await rowsOf(world, table)).toEqual(before);
     expect(asked()).toBe(calls);

@@ -10,6 +10,7 @@ import { explain } from '../../../src/run/explain.ts';
 import { runBackfill } from '../../../src/run/night.ts';
 import { plannedPrune, runPrune } from '../../../src/run/prune.ts';
 import { verify } from '../../../src/run/verify.ts';
+import { loseLake } from '../../support/lost-lake.ts';
 import { openWorld, type World } from '../../support/nights.ts';
 import { answersOf, filesUnder, pruneUntil, setRetention } from '../../support/retention.ts';
 
@@ -218,7 +219,7 @@ describe('what is said of a pruned answer', () => {
   });
 
   it('by a replay that would need it: refused, with the mend, and the mend helps', async () => {
-    await rm(path.join(world.home, 'lake'), { recursive: true });
+    await loseLake(world.home);
     const { exitCode, errors } = await world.within((context) => runReplay(context, 'orders', all()));
     expect(exitCode).toBe(2);
     expect(errors).toMatchObject([{ code: 'pruned', hint: expect.stringContaining('partner-etl backfill orders') }]);

@@ -11,6 +11,7 @@ import { nightPlans } from '../../../src/run/plans.ts';
 import { statusOf } from '../../../src/run/status.ts';
 import { verify } from '../../../src/run/verify.ts';
 import { rowsOf } from '../../support/lookups.ts';
+import { loseLake } from '../../support/lost-lake.ts';
 import type { World } from '../../support/nights.ts';
 import {
   deliver,
@@ -293,7 +294,7 @@ describe('a night', () => {
     expect(before.map((rows) => rows.length)).toEqual([3, 1]);
     const replay = () => world.within((context) => runReplay(context, LINKS, { from: first, to: world.today() }));
     expect(await replay()).toMatchObject({ errors: [], run: { summary: { slices_changed: 0 } } });
-    await rm(path.join(world.home, 'lake', LINKS), { recursive: true });
+    await loseLake(world.home, LINKS);
     expect((await replay()).errors).toEqual([]);
     expect([await rowsOf(world, table), await rejects()]).toEqual(before);
     expect(asked()).toBe(4);

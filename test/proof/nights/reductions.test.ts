@@ -263,7 +263,7 @@ describe('what was stored', () => {
     await night();
     const table = 'SELECT * EXCLUDE (loaded_at) FROM warehouse.fact_reduction ORDER BY ALL';
     const before = await rowsOf(world, table);
-    await writeFile(path.join(world.home, 'lake', name, first.slice(0, 7), 'manifest.json'), '{"layout": 1,');
+    await writeFile(path.join(world.home, 'manifests', name, `${first.slice(0, 7)}.json`), '{"layout": 1,');
     const range = { from: first, to: world.today() };
     expect((await world.within((context) => runReplay(context, 'reductions', range))).errors).toEqual([]);
     expect(await rowsOf(world, table)).toEqual(before);

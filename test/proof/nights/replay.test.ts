@@ -7,6 +7,7 @@ import { addDays, type Day } from '../../../src/core/days.ts';
 import { runReplay } from '../../../src/run/again.ts';
 import { runBackfill } from '../../../src/run/night.ts';
 import { verify } from '../../../src/run/verify.ts';
+import { loseLake } from '../../support/lost-lake.ts';
 import { openWorld, type World } from '../../support/nights.ts';
 
 let world: World;
@@ -61,7 +62,7 @@ describe('a replay', () => {
 
   it('makes lake and warehouse again that were lost wholly, the same to the last row', async () => {
     const before = await facts();
-    await rm(at('lake'), { recursive: true });
+    await loseLake(world.home);
     await rm(at('warehouse.duckdb'));
     await replayAll();
     expect(await facts()).toEqual(before);
@@ -70,14 +71,14 @@ describe('a replay', () => {
 
   it('makes only the lake again where only that was lost', async () => {
     const written = (await stat(at('warehouse.duckdb'))).mtimeMs;
-    await rm(at('lake'), { recursive: true });
+    await loseLake(world.home);
     await replayAll();
     expect((await stat(at('warehouse.duckdb'))).mtimeMs).toBe(written);
     expect(await differences()).toEqual([]);
   });
 
   it('of some days leaves the others alone', async () => {
-    await rm(at('lake', 'orders'), { recursive: true });
+    await loseLake(world.home, 'orders');
     const range = { from: addDays(first, 1), to: addDays(first, 2) };
     expect((await replay('orders', range)).run.summary).toMatchObject({ windows: 1, slices_changed: 2 });
     const there = await world.within(async ({ lake }) => [...(await lake.slices('orders')).keys()]);
@@ -113,7 +114,7 @@ describe('a damaged answer in the vault', () => {
   });
 
   it('is named by a replay, which loads the rest', async () => {
-    await rm(at('lake', 'orders'), { recursive: true });
+    await loseLake(world.home, 'orders');
     const { exitCode, errors, run } = await replay('orders');
     expect(exitCode).toBe(1);
     expect(errors.map(({ code, concern }) => [code, concern.file, concern.window])).toEqual([
@@ -184,7 +185,7 @@ it('an item that moved is where it was seen last, also when the lake was lost', 
   world.sandbox.change({ kind: 'move-item', orderId: orderId!, orderItemId: orderItemId!, toDay: to });
   expect((await world.night()).exitCode).toBe(0);
   const before = await facts(['loaded_at', 'fetch_id']);
-  await rm(at('lake'), { recursive: true });
+  await loseLake(world.home);
   await rm(at('warehouse.duckdb'));
   for (const name of ['promotions', 'orders', 'commissions']) await replay(name, { from: first, to });
   expect(await facts(['loaded_at', 'fetch_id'])).toEqual(before);
@@ -226,7 +227,7 @@ it.each(['orders', 'order-item-versions', 'promotions'])(
   async (name) => {
     const { from } = world.lookback();
     const before = await facts(['loaded_at', 'fetch_id']);
-    await writeFile(at('lake', name, from.slice(0, 7), 'manifest.json'), '{"layout": 1,');
+    await writeFile(at('manifests', name, `${from.slice(0, 7)}.json`), '{"layout": 1,');
     const whole = name === 'promotions' ? name : 'orders';
     const hint = expect.stringContaining(`partner-etl replay ${whole} --from 2026-03-01 --to 2026-03-31`);
     await expect(world.within(({ lake }) => lake.slices(name))).rejects.toMatchObject({

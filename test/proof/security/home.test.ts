@@ -28,8 +28,8 @@ const WRITTEN = [
   'state/checked/orders.json',
   'locks/run.json',
   'warehouse.duckdb',
-  'lake/orders/2026-03/manifest.json',
-  'lake/journal.json',
+  'manifests/orders/2026-03.json',
+  'manifests/journal.json',
 ];
 
 describe('a link in the place of a file', () => {
@@ -108,13 +108,13 @@ describe('a home directory of a newer program', () => {
     ['the whole of it, by a mark that nobody knows', 'layout.json', 'v2', /layout\.json says no number/],
     [
       'its lake',
-      'lake/orders/2026-03/manifest.json',
+      'manifests/orders/2026-03.json',
       '{"layout":2,"slices":{}}',
-      /manifest\.json was written by a newer partner-etl/,
+      /2026-03\.json was written by a newer partner-etl/,
     ],
     [
       'a commit of its lake',
-      'lake/journal.json',
+      'manifests/journal.json',
       '{"layout":2,"months":{}}',
       /journal\.json was written by a newer partner-etl/,
     ],
