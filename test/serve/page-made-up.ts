@@ -13,8 +13,8 @@ import type { SessionShown } from '../../src/serve/page/session-shown.ts';
 export const TODAY = '2026-11-21' as Day;
 const NEWEST = '2026-11-20' as Day;
 
-export const READER: SessionShown = { isSignedIn: false, hasToken: true, csrf: null, notice: null };
-export const SIGNED_IN: SessionShown = { isSignedIn: true, hasToken: true, csrf: 'c5f', notice: null };
+export const READER: SessionShown = { isSignedIn: false, hasToken: true, csrf: null, notice: null, waiting: null };
+export const SIGNED_IN: SessionShown = { isSignedIn: true, hasToken: true, csrf: 'c5f', notice: null, waiting: null };
 
 /** `cells` end on the newest day. */
 export function pipelineRow(pipeline: string, cells: string, more: Partial<PipelineRow> = {}): PipelineRow {

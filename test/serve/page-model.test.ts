@@ -206,6 +206,36 @@ it('what goes on, and what came of it, is told on the page; another thing is not
   expect((await ask('/', { headers: { cookie } })).text).not.toContain('another run is at work');
 });
 
+it('the page says of which state it was made, and /api/page names another one as soon as a reload would show something else', async () => {
+  let end: (how: ProgramEnd) => void = () => undefined;
+  const start: StartProgram = () => ({
+    ended: new Promise<ProgramEnd>((resolve) => {
+      end = resolve;
+    }),
+    stop: () => end({ kind: 'lost', how: 'it was asked to stop' }),
+    kill: () => undefined,
+  });
+  const { ask, post, signIn } = await openPageScene(world, { start });
+  const { cookie, csrf } = await signIn();
+  const drawn = async (headers = { cookie }) => /data-version="(\w+)"/.exec((await ask('/', { headers })).text)?.[1];
+  const known = async (headers = { cookie }) => (await ask('/api/page', { headers })).headers.etag;
+  const before = await drawn();
+  expect(await known()).toBe(`"${before}"`);
+  const release = post('/release', { csrf, pipeline: 'orders', day: held }, { cookie });
+  await world.clock.asleep((ms) => ms === 5_000);
+  await world.clock.advance(5_000);
+  await release;
+  const meanwhile = await drawn();
+  expect(meanwhile).not.toBe(before);
+  expect(await known()).toBe(`"${meanwhile}"`);
+  end({ kind: 'ended', exitCode: EXIT.locked, document: null, said: [] });
+  await expect.poll(() => known()).not.toBe(`"${meanwhile}"`);
+  expect(await drawn()).toBe(before); // the outcome is told, and nothing else has changed
+  expect(await known()).toBe(`"${before}"`);
+  await post('/logout', { csrf }, { cookie });
+  expect(await known()).not.toBe(`"${before}"`); // its buttons are gone
+});
+
 it('a release that is under way is asked to stop when serve ends, and waited for', async () => {
   const heard: string[] = [];
   let end: (how: ProgramEnd) => void = () => undefined;

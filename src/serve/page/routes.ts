@@ -1,5 +1,4 @@
 /** The status page over HTTP: which paths there are, and what is answered. */
-import { createHash } from 'node:crypto';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../core/clock.ts';
 import { addDays, type Day, isDay } from '../../core/days.ts';
@@ -9,10 +8,10 @@ import { foreignText } from '../../core/redact.ts';
 import type { Routes } from '../health-server.ts';
 import { type Action, type Actions, releaseOf, retryOf } from './actions.ts';
 import { Gate, isApi, NO_TOKEN, type Refused, setHeaders, TOO_MANY } from './gate.ts';
-import type { PageModel } from './model.ts';
 import type { SessionShown } from './session-shown.ts';
 import { type Session, type Sessions, sessionCookie } from './sessions.ts';
 import type { PageSources } from './sources.ts';
+import { versionOf } from './version.ts';
 import { type Asset, assets, cellHtml, loginHtml, pageHtml, problemHtml } from './views/index.ts';
 
 export interface PageRoutesOptions {
@@ -107,7 +106,7 @@ class PageDesk {
 
   private async statusJson(request: FastifyRequest, reply: FastifyReply) {
     const model = await this.options.sources.readPage();
-    const etag = etagOf(model);
+    const etag = `"${versionOf(model, this.shown(request, false))}"`;
     reply.header('etag', etag);
     if (request.headers['if-none-match'] === etag) return reply.code(304).send();
     return sendJson(reply, model);
@@ -206,12 +205,14 @@ class PageDesk {
     const { sessions, actions } = this.options;
     const session = this.gate.sessionOf(request);
     const { hasToken } = sessions;
-    if (!session) return { isSignedIn: false, hasToken, csrf: null, notice: null };
+    if (!session) return { isSignedIn: false, hasToken, csrf: null, notice: null, waiting: null };
     const underWay =
-      actions.underWay === null ? null : `The ${actions.underWay} is under way; reload to see what came of it.`;
+      actions.underWay === null
+        ? null
+        : `The ${actions.underWay} is under way. What came of it will stand here; without scripts, reload the page.`;
     const notice = takesNotice ? (session.notice ?? underWay) : null;
     if (takesNotice) session.notice = null;
-    return { isSignedIn: true, hasToken, csrf: session.csrf, notice };
+    return { isSignedIn: true, hasToken, csrf: session.csrf, notice, waiting: session.notice ?? underWay };
   }
 
   private sliceIn(told: unknown): { readonly pipeline: string; readonly day: Day } | null {
@@ -258,9 +259,4 @@ function sendHtml(reply: FastifyReply, html: string) {
 /** Without a tag in it, whatever somebody takes it for. */
 function sendJson(reply: FastifyReply, value: unknown) {
   return reply.type('application/json; charset=utf-8').send(JSON.stringify(value).replaceAll('<', '\\u003c'));
-}
-
-/** The same as long as nothing but the time of making has changed. */
-function etagOf({ made_at: _, ...model }: PageModel): string {
-  return `"${createHash('sha256').update(JSON.stringify(model)).digest('hex').slice(0, 32)}"`;
 }

@@ -8,4 +8,6 @@ export interface SessionShown {
   readonly csrf: string | null;
   /** One sentence on what was just done, plain text; null: nothing was. */
   readonly notice: string | null;
+  /** What the next look at the page will be told; null: nothing waits. */
+  readonly waiting: string | null;
 }

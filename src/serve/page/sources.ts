@@ -70,8 +70,10 @@ export class PageSources {
     return found.then((explanation) => withoutSecrets(explanation, this.options.secrets));
   }
 
-  /** Something was done: what was read before is old. */
+  /** Something was done: what was read before is old, whatever the places tell. */
   forget(): void {
+    this.slow = null;
+    this.asked = null;
     this.model.forget();
   }
 

@@ -6,8 +6,9 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { addDays, type Day } from '../../../src/core/days.ts';
 import { assets, pageHtml } from '../../../src/serve/page/views/index.ts';
+import type { StartProgram } from '../../../src/serve/program-process.ts';
 import { pipelineRow, READER, WELL } from '../../serve/page-made-up.ts';
-import { openPageScene, TOKEN } from '../../serve/page-scene.ts';
+import { openPageScene, type PageSceneOptions, TOKEN, typing } from '../../serve/page-scene.ts';
 import { openBrowser, unpackBrowser } from '../../support/chromium.ts';
 import { openWorld, type World } from '../../support/nights.ts';
 
@@ -59,8 +60,8 @@ async function tab(options: BrowserContextOptions, isOurs: (url: URL) => boolean
   return { page, troubles };
 }
 
-async function open(options: BrowserContextOptions = {}): Promise<Opened> {
-  const { port } = await openPageScene(world);
+async function open(options: BrowserContextOptions = {}, scene: PageSceneOptions = {}): Promise<Opened> {
+  const { port } = await openPageScene(world, scene);
   const url = `http://127.0.0.1:${port}`;
   const { page, troubles } = await tab(options, ({ origin }) => origin === url);
   await page.clock.install();
@@ -201,6 +202,55 @@ it('who signs in releases a held slice and tries rejected rows again, and is tol
   await page.getByRole('link', { name: 'Sign in', exact: true }).waitFor();
   expect(troubles).toEqual([]);
 });
+
+it('a release that takes long shows on the open page when it is done, also when it ended while the page was loading', async () => {
+  const day = addDays(held, 1);
+  world.sandbox.change({ kind: 'shrink-day', report: 'promotions', day, items: 1 });
+  world.clock.passUpTo(100_000);
+  world.clock.set(world.clock.now() + 60_000);
+  await world.night({ names: ['promotions'] });
+  const [permitted, passed, asked] = [gate(), gate(), gate()];
+  const type = typing(world, []);
+  let ended: Promise<unknown> = Promise.resolve();
+  const slow: StartProgram = (words) => {
+    const end = permitted.opened.then(() => type(words).ended);
+    ended = end;
+    return { ended: end, stop: () => undefined, kill: () => undefined };
+  };
+  const { page, url, troubles } = await open({}, { start: slow });
+  await page.goto(`${url}/login`);
+  await page.getByLabel('Token').fill(TOKEN);
+  await page.keyboard.press('Enter');
+  await page.waitForURL(`${url}/`);
+  const button = page.getByRole('button', { name: `Release promotions ${day}` });
+  await button.waitFor();
+  await page.route('**/api/page', async (route) => {
+    asked.open();
+    await passed.opened;
+    await route.continue();
+  });
+  const clicked = button.click();
+  await world.clock.asleep((ms) => ms === 5_000);
+  await world.clock.advance(5_000);
+  await clicked;
+  await page.getByText('is under way').waitFor();
+  await asked.opened;
+  permitted.open();
+  await ended;
+  passed.open();
+  await button.waitFor({ state: 'detached' });
+  expect(await page.locator('#notice').textContent()).toMatch(`The release of promotions ${day}: done`);
+  expect(troubles).toEqual([]);
+});
+
+/** Closed until it is opened. */
+function gate() {
+  let open: () => void = () => undefined;
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open: () => open() };
+}
 
 it('a new night comes in by itself, and nobody loses focus or what was opened', async () => {
   const { page, troubles } = await open();

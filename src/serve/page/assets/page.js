@@ -1,6 +1,6 @@
 /**
- * Keeps the page alive. Every ten seconds it asks for the model; when that says something else, the page itself is asked for again, and the
- * parts that differ are put in the place of the old ones. Focus, scrolling and what was opened stay as they are. While nobody looks,
+ * Keeps the page alive. Every ten seconds it asks for the model; when that is not the one that the page was made of, the page itself is asked
+ * for again, and the parts that differ are put in the place of the old ones. Focus, scrolling and what was opened stay as they are. While nobody looks,
  * nobody asks.
  */
 import { Calendar } from './calendar.js';
@@ -17,7 +17,9 @@ const calendar = new Calendar(/** @type {HTMLElement} */ (document.querySelector
 // Apart, since the page is alive also where they cannot be drawn.
 const curves = import('./curves.js').then(({ Curves }) => new Curves(at('curves')));
 curves.catch(() => undefined);
-/** Of the model that is shown. */
+/** Of what the parts show, as the server says in the page itself: it may be older than the first model that is asked for. */
+let shown = at('main').dataset.version ?? '';
+/** Of the model, while the parts show the same. */
 let etag = '';
 let names = '';
 let timer = 0;
@@ -44,8 +46,11 @@ async function ask() {
     if (answer.status === 401 || answer.status === 403) tell('Sign in again to see what is new.');
     else if (!answer.ok && answer.status !== 304) isGone();
     else {
-      if (answer.ok) await take(await answer.json());
-      etag = answer.headers.get('etag') ?? '';
+      if (answer.ok) {
+        const told = answer.headers.get('etag') ?? '';
+        await take(await answer.json(), versionIn(told));
+        etag = versionIn(told) === shown ? told : '';
+      }
       madeAt(answer.headers.get('date'));
       goneSince = null;
       tell('');
@@ -59,11 +64,16 @@ async function ask() {
   }
 }
 
-/** @param {import('../model.ts').PageModel} model */
-async function take(model) {
+/** A proxy may have marked it as weak, or taken it out: then the page is asked for each time. @param {string} tag */
+function versionIn(tag) {
+  return /"(.+)"/.exec(tag)?.[1] ?? '';
+}
+
+/** @param {import('../model.ts').PageModel} model @param {string} version */
+async function take(model, version) {
   const rows = model.pipelines.map(({ pipeline, enabled }) => `${pipeline} ${enabled}`).join();
   if (names !== '' && rows !== names) return location.reload();
-  if (names !== '') await renew();
+  if (version !== shown) await renew();
   names = rows;
   calendar.show(model.pipelines, model.today);
   curves.then((drawn) => drawn.show(model.money)).catch(() => undefined);
@@ -88,6 +98,12 @@ async function renew() {
     told.set(id, next.outerHTML);
     replace(at(id), next);
   }
+  const notice = page.getElementById('notice');
+  if (notice) {
+    document.getElementById('notice')?.remove(); // without another one it stays: the server tells each once
+    at('main').prepend(document.adoptNode(notice));
+  }
+  shown = page.getElementById('main')?.dataset.version ?? '';
   document.title = page.title;
   const summary = at('summary').textContent;
   if (summary !== before) at('told').textContent = summary;

@@ -11,9 +11,11 @@ interface FrameParts {
   readonly body: Markup;
   /** Whether the page goes on to change once it is there. */
   readonly isAlive?: boolean;
+  /** Of what the page shows, for the script. */
+  readonly version?: string;
 }
 
-export function frame({ title, aside = null, before = null, body, isAlive = false }: FrameParts): string {
+export function frame({ title, aside = null, before = null, body, isAlive = false, version }: FrameParts): string {
   const scripts = html`<link rel="stylesheet" href="${assetPath('uplot.css')}">
 <script type="module" src="${assetPath('page.js')}"></script>
 `;
@@ -32,7 +34,7 @@ ${isAlive ? scripts : null}</head>
 <body>
 <a class="skip" href="#main">Skip to the content</a>
 <header class="top"><a class="brand" href="/">partner-etl</a>${aside}</header>
-${before}<main id="main" tabindex="-1">
+${before}<main id="main" tabindex="-1"${version === undefined ? null : html` data-version="${version}"`}>
 ${body}</main>
 </body>
 </html>

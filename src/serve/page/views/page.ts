@@ -2,6 +2,7 @@
 import { html, type Markup } from '../../../core/markup.ts';
 import type { PageModel } from '../model.ts';
 import type { SessionShown } from '../session-shown.ts';
+import { versionOf } from '../version.ts';
 import { calendar } from './calendar.ts';
 import { minuteText } from './figures.ts';
 import { frame } from './frame.ts';
@@ -33,6 +34,7 @@ export function pageHtml(model: PageModel, session: SessionShown, year: number |
     aside: html`${madeAt(model)}${signing(session)}`,
     before: navigation(),
     isAlive: true,
+    version: versionOf(model, session),
     body: html`${notice(session)}
 ${summaryMarkup(model)}
 ${calendar(model, year)}
