@@ -8,10 +8,9 @@
 import { once } from 'node:events';
 import { CliContext } from './cli/context.ts';
 import { readEnvFile } from './cli/env-file.ts';
-import { describeFailure } from './cli/failure.ts';
 import { Interrupt, type InterruptName } from './cli/interrupt.ts';
 import { findPackage } from './cli/package-root.ts';
-import { runProgram } from './cli/program.ts';
+import { formatIn, runProgram } from './cli/program.ts';
 import type { Writer } from './cli/screen.ts';
 import { stopReason } from './cli/stop-request.ts';
 import { systemClock } from './core/clock.ts';
@@ -54,6 +53,30 @@ process.umask(process.umask() | 0o022);
 
 const words = process.argv.slice(2);
 
+const { root, version } = await findPackage(import.meta.dirname);
+const interrupt = new Interrupt({
+  say: (text) => context.say(text),
+  exit: (code) => process.exit(code),
+});
+
+function contextIn(env: NodeJS.ProcessEnv): CliContext {
+  return new CliContext({
+    env,
+    cwd: process.cwd(),
+    packageRoot: root,
+    version,
+    stdout: writerOf(process.stdout),
+    stderr: writerOf(process.stderr),
+    // Opened by who asks a question, and by nobody else.
+    get stdin() {
+      return process.stdin;
+    },
+    clock: systemClock,
+    interrupt,
+    program: [process.execPath, ...process.execArgv, ...process.argv.slice(1, 2)],
+  });
+}
+
 /** The environment, with what .env of the working directory adds. Help and the version need none of it. */
 async function environment(): Promise<NodeJS.ProcessEnv> {
   const { env } = process;
@@ -61,31 +84,14 @@ async function environment(): Promise<NodeJS.ProcessEnv> {
   try {
     return { ...env, ...(await readEnvFile(process.cwd(), env, process.getuid?.() ?? null)) };
   } catch (thrown) {
-    process.stderr.write(`${describeFailure(thrown, { verbose: false, secrets: [] })}\n`);
+    const early = contextIn({});
+    early.settle({ verbose: false, quiet: false, format: formatIn(words) });
+    early.fail(thrown);
     process.exit(exitCodeOf(asEtlError(thrown)));
   }
 }
 
-const { root, version } = await findPackage(import.meta.dirname);
-const interrupt = new Interrupt({
-  say: (text) => context.screen.print(text),
-  exit: (code) => process.exit(code),
-});
-const context = new CliContext({
-  env: await environment(),
-  cwd: process.cwd(),
-  packageRoot: root,
-  version,
-  stdout: writerOf(process.stdout),
-  stderr: writerOf(process.stderr),
-  // Opened by who asks a question, and by nobody else.
-  get stdin() {
-    return process.stdin;
-  },
-  clock: systemClock,
-  interrupt,
-  program: [process.execPath, ...process.execArgv, ...process.argv.slice(1, 2)],
-});
+const context = contextIn(await environment());
 for (const name of ['SIGINT', 'SIGTERM'] satisfies InterruptName[]) process.on(name, () => interrupt.press(name));
 if (process.channel) {
   // A scheduled run, which `serve` asks to stop through this channel; without a `serve` it is to stop as well.
@@ -94,8 +100,7 @@ if (process.channel) {
   process.channel.unref();
 } else if (process.connected === false) interrupt.ask(stopReason(null)); // it was gone before this could listen
 process.on('uncaughtException', (thrown) => {
-  const { verbose } = context.verbosity;
-  context.screen.print(describeFailure(thrown, { verbose, secrets: context.secrets }));
+  context.fail(thrown);
   process.exit(EXIT.failed);
 });
 process.exitCode = await runProgram(words, context);

@@ -6,6 +6,7 @@ import { type Config, loadConfig, secretsOf } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log.ts';
 import type { Progress } from '../core/progress.ts';
+import { describeFailure, failureLine } from './failure.ts';
 import type { Interrupt } from './interrupt.ts';
 import { createLog, type Verbosity } from './log.ts';
 import { createProgress } from './progress.ts';
@@ -46,7 +47,7 @@ export class CliContext {
   readonly clock: Clock;
   readonly interrupt: Interrupt;
   private readonly surroundings: Surroundings;
-  private given: Verbosity = { verbose: false, quiet: false };
+  private given: Verbosity = { verbose: false, quiet: false, format: 'text' };
   private code = 0;
   private secretTexts: readonly string[];
   private madeLog: Log | undefined;
@@ -87,13 +88,14 @@ export class CliContext {
     return this.surroundings.program ?? [process.execPath, path.join(this.packageRoot, 'bin', 'partner-etl.js')];
   }
 
-  /** --verbose and --quiet. */
+  /** --verbose, --quiet and --log. */
   get verbosity(): Verbosity {
     return this.given;
   }
 
   settle(given: Verbosity): void {
     this.given = given;
+    this.madeLog = undefined;
   }
 
   /** Aborted by the first Ctrl-C or SIGTERM; its reason is an EtlError. */
@@ -114,7 +116,13 @@ export class CliContext {
 
   get progress(): Progress {
     const { screen, clock, verbosity } = this;
-    this.madeProgress ??= createProgress({ screen, clock, quiet: verbosity.quiet });
+    this.madeProgress ??= createProgress({
+      screen,
+      clock,
+      quiet: verbosity.quiet,
+      isLive: screen.isTTY && verbosity.format === 'text',
+      say: (text, fields) => this.say(text, fields),
+    });
     return this.madeProgress;
   }
 
@@ -128,6 +136,26 @@ export class CliContext {
     return this.loading;
   }
 
+  /** Says something on stderr that is no part of the log, in the format of everything there. */
+  say(text: string, fields: Readonly<Record<string, unknown>> = {}, level: 'info' | 'error' = 'info'): void {
+    if (this.verbosity.format === 'text') this.screen.print(text);
+    else this.log[level](text, fields);
+  }
+
+  /** Passes on a line that another process of ours has said in the same format; what is no line of it, such as a crash of Node, is made one. */
+  relay(line: string): void {
+    if (this.verbosity.format === 'text' || isJsonObject(line)) this.screen.print(line);
+    else this.log.error(line);
+  }
+
+  /** Says what failed, with its reason and mend. */
+  fail(thrown: unknown): void {
+    this.screen.settle();
+    const { verbose, format } = this.verbosity;
+    if (format === 'text') this.screen.print(describeFailure(thrown, { verbose, secrets: this.secrets }));
+    else this.log.error(...failureLine(thrown, { verbose, secrets: this.secrets }));
+  }
+
   /** The exit code of an action that ends without an error. */
   finish(code: number): void {
     this.code = code;
@@ -135,5 +163,14 @@ export class CliContext {
 
   get exitCode(): number {
     return this.code;
+  }
+}
+
+function isJsonObject(line: string): boolean {
+  if (!line.startsWith('{')) return false;
+  try {
+    return typeof JSON.parse(line) === 'object';
+  } catch {
+    return false;
   }
 }

@@ -1,5 +1,6 @@
 /** An error as few lines for the operator: what failed, where, why, what to do. The stack only with --verbose. */
 import { asEtlError, type Concern, type EtlError } from '../core/errors.ts';
+import { fieldsAbout } from '../core/log.ts';
 import { foreignText, redact } from '../core/redact.ts';
 
 export interface FailureOptions {
@@ -27,6 +28,26 @@ export function describeFailure(thrown: unknown, { verbose, secrets }: FailureOp
   if (error.hint !== undefined) lines.push(`  mend: ${foreignText(error.hint, secrets, LONGEST_LINE)}`);
   if (verbose) lines.push(`  code: ${error.kind}/${error.code}`, ...stackOf(error, secrets));
   return lines.join('\n');
+}
+
+/** The same as a message and fields of the log. */
+export function failureLine(
+  thrown: unknown,
+  { verbose, secrets }: FailureOptions,
+): [message: string, fields: Record<string, unknown>] {
+  const error = asEtlError(thrown);
+  const shown = (text: string) => foreignText(text, secrets, LONGEST_LINE);
+  const reason = reasonOf(error);
+  return [
+    error.message.split('\n').slice(0, MOST_LINES).map(shown).join('\n'),
+    {
+      code: error.code,
+      ...(reason === null ? {} : { why: shown(reason) }),
+      ...(error.hint === undefined ? {} : { mend: shown(error.hint) }),
+      ...fieldsAbout(error.concern),
+      ...(verbose ? { kind: error.kind, stack: stackOf(error, secrets).join('\n') } : {}),
+    },
+  ];
 }
 
 /** `orders 2026-03-01..2026-03-07, request f01…`, or nothing. */

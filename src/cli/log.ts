@@ -1,13 +1,18 @@
-/** The log: JSON lines on stderr; on a terminal only warnings and errors, as plain lines, unless --verbose. */
+/** The log on stderr: as text warnings and errors, or everything with --verbose; as JSON lines everything, for programs. */
 import { pino } from 'pino';
 import { type Clock, isoTime } from '../core/clock.ts';
-import type { Log } from '../core/log.ts';
+import { type Log, TOLD_AT_END } from '../core/log.ts';
 import { escapedJson, foreignText, redact } from '../core/redact.ts';
 import type { Screen } from './screen.ts';
+
+export const LOG_FORMATS = ['text', 'json'] as const;
+export type LogFormat = (typeof LOG_FORMATS)[number];
 
 export interface Verbosity {
   readonly verbose: boolean;
   readonly quiet: boolean;
+  /** How everything on stderr is written, and not the log alone: a program that reads it must find no line of another kind. */
+  readonly format: LogFormat;
 }
 
 export interface LogOptions extends Verbosity {
@@ -20,7 +25,7 @@ export interface LogOptions extends Verbosity {
 const LONGEST_LINE = 500;
 
 export function createLog(options: LogOptions): Log {
-  return options.screen.isTTY && !options.verbose ? plainLog(options) : jsonLog(options);
+  return options.format === 'text' ? plainLog(options) : jsonLog(options);
 }
 
 function jsonLog({ screen, clock, secrets, verbose, quiet }: LogOptions): Log {
@@ -42,16 +47,24 @@ function jsonLog({ screen, clock, secrets, verbose, quiet }: LogOptions): Log {
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
-function plainLog({ screen, secrets, quiet }: LogOptions): Log {
+function plainLog({ screen, secrets, verbose, quiet }: LogOptions): Log {
   const say =
     (word: string) =>
-    (message: string, fields: Record<string, unknown> = {}) => {
-      const known = Object.entries(plainFields(fields)).map(([name, value]) => `${name}=${asText(value)}`);
+    (message: string, fields: Record<string | symbol, unknown> = {}) => {
+      if (fields[TOLD_AT_END] === true) return;
+      const { mend, ...others } = plainFields(fields);
+      const known = Object.entries(others).map(([name, value]) => `${name}=${asText(value)}`);
       const details = known.length === 0 ? '' : ` (${known.join(' ')})`;
       screen.print(foreignText(`${word}: ${message}${details}`, secrets(), LONGEST_LINE));
+      if (mend !== undefined) screen.print(`  mend: ${foreignText(asText(mend), secrets(), LONGEST_LINE)}`);
     };
   const nothing = () => undefined;
-  return { debug: nothing, info: nothing, warn: quiet ? nothing : say('warning'), error: say('error') };
+  return {
+    debug: verbose ? say('debug') : nothing,
+    info: verbose ? say('info') : nothing,
+    warn: quiet && !verbose ? nothing : say('warning'),
+    error: say('error'),
+  };
 }
 
 /** Errors as their message and code: a stack belongs to --verbose, where the failure itself is told. */

@@ -16,7 +16,6 @@ import {
   marketFor,
 } from '../run/look-up.ts';
 import type { CliContext } from './context.ts';
-import { describeFailure } from './failure.ts';
 import { printForeignJson } from './foreign-json.ts';
 import { addExamples } from './help.ts';
 import { printTable, type TableColumn } from './output.ts';
@@ -175,9 +174,8 @@ function finish(cli: CliContext, { answers, errors }: LookUpResult<unknown>): vo
   const [first] = errors;
   if (first) cli.finish(exitCodeOf(first));
   else cli.finish(answers.every(({ outcome }) => outcome === 'found') ? EXIT.done : EXIT.setAside);
-  const options = { verbose: cli.verbosity.verbose, secrets: cli.secrets };
-  for (const error of errors.slice(0, ERRORS_SHOWN)) cli.screen.print(describeFailure(error, options));
-  if (errors.length > ERRORS_SHOWN) cli.screen.print(`… and ${errors.length - ERRORS_SHOWN} more errors`);
+  for (const error of errors.slice(0, ERRORS_SHOWN)) cli.fail(error);
+  if (errors.length > ERRORS_SHOWN) cli.say(`… and ${errors.length - ERRORS_SHOWN} more errors`);
 }
 
 const ERRORS_SHOWN = 5;

@@ -1,9 +1,7 @@
 /** How a command that moved data tells what came of it. */
 import type { RunOutcome } from '../run/session.ts';
 import type { RunChanges } from '../run/what-changed.ts';
-import { brokenText } from '../warehouse/checks.ts';
 import type { CliContext } from './context.ts';
-import { describeFailure } from './failure.ts';
 import { counted, printJson } from './output.ts';
 
 /** Prints the outcome, as JSON on stdout or as some lines, and sets the exit code. */
@@ -12,14 +10,13 @@ export function tellOutcome(cli: CliContext, outcome: RunOutcome, asJson: boolea
   cli.finish(outcome.exitCode);
   if (asJson) printJson(cli.stdout, documentOf(outcome));
   else if (!cli.verbosity.quiet) cli.stdout.write(`${linesOf(outcome).join('\n')}\n`);
-  const shown = { verbose: cli.verbosity.verbose, secrets: cli.secrets };
-  for (const error of outcome.errors.slice(0, ERRORS_SHOWN)) cli.screen.print(describeFailure(error, shown));
+  if (cli.verbosity.format === 'json') return; // each is a line of the log already
+  for (const error of outcome.errors.slice(0, ERRORS_SHOWN)) cli.fail(error);
   const more = outcome.errors.length - ERRORS_SHOWN;
-  if (more > 0) cli.screen.print(`… and ${more} more errors; partner-etl status shows what is missing`);
+  if (more > 0) cli.say(`… and ${more} more errors; partner-etl status shows what is missing`);
 }
 
 const ERRORS_SHOWN = 5;
-const CHECKS_SHOWN = 10;
 
 function documentOf({ run, published, errors, changes }: RunOutcome) {
   return {
@@ -55,7 +52,11 @@ function linesOf({ run, published, changes }: RunOutcome): string[] {
     else lines.push(`${target}: nothing to load`);
   const news = newsOf(changes);
   if (news.length > 0) lines.push(news.join(', '));
-  lines.push(...checkLines(published));
+  const warnings = warningsOf(published);
+  if (warnings > 0)
+    lines.push(
+      `checks warned of ${counted(warnings, 'thing')}: see the log, and partner-etl status lists them as drift`,
+    );
   if (summary.slices_held > 0)
     lines.push(
       `${n(summary.slices_held)} slices are held: partner-etl status lists them, partner-etl release applies one`,
@@ -91,13 +92,8 @@ function amount(text: string): string {
   return `${whole.replaceAll(/\B(?=(?:\d{3})+$)/g, ',')}.${fraction} commission`;
 }
 
-/** Holds and warnings of checks, each once however many targets have it. */
-function checkLines(published: RunOutcome['published']): string[] {
-  const lines = published.flatMap(({ result, holds }) => [
-    ...holds.map((h) => `held: ${h.pipeline} ${h.slice_day}: ${h.detail}; ${h.mend}`),
-    ...(result?.warnings ?? []).map((w) => `warning: ${w.pipeline} ${w.day}: ${brokenText(w)}; ${w.mend}`),
-  ]);
-  const once = [...new Set(lines)];
-  const more = once.length - CHECKS_SHOWN;
-  return more > 0 ? [...once.slice(0, CHECKS_SHOWN), `… and ${more} more; partner-etl verify runs all checks`] : once;
+/** Each once however many targets have it; what each is stands in the log. */
+function warningsOf(published: RunOutcome['published']): number {
+  const all = published.flatMap(({ result }) => result?.warnings ?? []);
+  return new Set(all.map(({ check, pipeline, day, field }) => [check, pipeline, day, field].join(' '))).size;
 }

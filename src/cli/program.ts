@@ -1,5 +1,5 @@
 /** The command line: which commands there are, what is true for all of them, and how they end. */
-import { type Command, CommanderError } from 'commander';
+import { type Command, CommanderError, Option } from 'commander';
 import { asEtlError, EXIT, exitCodeOf } from '../core/errors.ts';
 import * as again from './again.ts';
 import * as backfill from './backfill.ts';
@@ -9,10 +9,10 @@ import * as docs from './docs.ts';
 import * as doctor from './doctor.ts';
 import * as erase from './erase.ts';
 import * as explain from './explain.ts';
-import { describeFailure } from './failure.ts';
 import { fold } from './fold.ts';
 import { addBelow, addExamples } from './help.ts';
 import * as init from './init.ts';
+import { LOG_FORMATS, type LogFormat } from './log.ts';
 import * as lookup from './lookup.ts';
 import * as plan from './plan.ts';
 import * as prune from './prune.ts';
@@ -65,11 +65,12 @@ export function buildProgram(context: CliContext): Command {
     .helpOption('-h, --help', 'print help; also after a command')
     .option('--verbose', 'log everything, show the stack of an error')
     .option('--quiet', 'no progress, only errors')
+    .addOption(new Option('--log <format>', 'how everything on stderr is written').choices(LOG_FORMATS).default('text'))
     .configureHelp({ minWidthToWrap: 20 })
     .exitOverride()
     .configureOutput({
       writeOut: (text) => context.stdout.write(text),
-      writeErr: (text) => context.screen.print(text.trimEnd()),
+      writeErr: (text) => context.say(text.trimEnd(), {}, 'error'),
       getOutHelpWidth: () => Math.min(context.stdout.columns, HELP_WIDTH),
       getErrHelpWidth: () => Math.min(context.screen.columns, HELP_WIDTH),
       getOutHasColors: () => false,
@@ -77,8 +78,8 @@ export function buildProgram(context: CliContext): Command {
     })
     .showHelpAfterError('(partner-etl --help lists the commands; --help after a command explains it)')
     .hook('preAction', (_, action) => {
-      const { verbose = false, quiet = false } = action.optsWithGlobals<{ verbose?: boolean; quiet?: boolean }>();
-      context.settle({ verbose, quiet });
+      const { verbose = false, quiet = false, log = 'text' } = action.optsWithGlobals<GlobalOptions>();
+      context.settle({ verbose, quiet, format: log });
     });
   for (const command of COMMANDS) command.register(program, context);
   addExamples(program, [
@@ -92,6 +93,18 @@ export function buildProgram(context: CliContext): Command {
   return program;
 }
 
+interface GlobalOptions {
+  readonly verbose?: boolean;
+  readonly quiet?: boolean;
+  readonly log?: LogFormat;
+}
+
+/** The format that `--log json` or `--log=json` among the words asks for, wherever it stands. */
+export function formatIn(words: readonly string[]): LogFormat {
+  const at = words.indexOf('--log');
+  return words.includes('--log=json') || (at >= 0 && words[at + 1] === 'json') ? 'json' : 'text';
+}
+
 const HELP_WIDTH = 110;
 const EXIT_CODES =
   'Exit codes: 0 done; 1 something failed; 2 wrong usage or settings; 3 done, but slices are held, rows rejected, or something looked up ' +
@@ -100,14 +113,15 @@ const EXIT_CODES =
 /** Runs the command that `words` name (without node and script). Never throws; returns the exit code. */
 export async function runProgram(words: readonly string[], context: CliContext): Promise<number> {
   try {
+    // What is wrong with the words themselves is said in the format that they ask for.
+    context.settle({ ...context.verbosity, format: formatIn(words) });
     await buildProgram(context).parseAsync(words, { from: 'user' });
     return context.exitCode;
   } catch (thrown) {
     context.screen.settle();
     // Commander has said what is wrong already; help and version are no failure.
     if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? EXIT.done : EXIT.usage;
-    const { verbose } = context.verbosity;
-    context.screen.print(describeFailure(thrown, { verbose, secrets: context.secrets }));
+    context.fail(thrown);
     return exitCodeOf(asEtlError(thrown));
   }
 }

@@ -9,6 +9,10 @@ import type { Screen } from './screen.ts';
 
 export interface ProgressOptions {
   readonly screen: Screen;
+  /** Says a line that stays; about a pipeline where one is named. */
+  readonly say: (text: string, fields?: { readonly pipeline: string }) => void;
+  /** Whether lines are drawn over and over. */
+  readonly isLive: boolean;
   readonly clock: Clock;
   readonly quiet: boolean;
 }
@@ -32,7 +36,7 @@ const REDRAW_MS = 100;
 /** Plain lines end up in a file: one now and then is enough. */
 const LINE_EVERY_MS = 10_000;
 
-export function createProgress({ screen, clock, quiet }: ProgressOptions): Progress {
+export function createProgress({ screen, say, isLive, clock, quiet }: ProgressOptions): Progress {
   if (quiet) return { begin: nothing, window: nothing, end: nothing, note: nothing };
   const tracks = new Map<string, Track>();
   let drawnMs = Number.NEGATIVE_INFINITY;
@@ -46,19 +50,19 @@ export function createProgress({ screen, clock, quiet }: ProgressOptions): Progr
       const now = clock.now();
       const counts = { done: 0, rows: 0, changed: 0 };
       tracks.set(pipeline, { pipeline, windows, unit, beganMs: now, budget: budget ?? null, ...counts, shownMs: now });
-      if (screen.isTTY) draw();
-      else screen.print(`${pipeline}: ${counted(windows, unit)} to ${TO_DO[unit]}`);
+      if (isLive) draw();
+      else say(`${pipeline}: ${counted(windows, unit)} to ${TO_DO[unit]}`, { pipeline });
     },
     window(pipeline, done) {
       const track = tracks.get(pipeline);
       if (track === undefined) return;
       addTo(track, done);
       const now = clock.now();
-      if (screen.isTTY) {
+      if (isLive) {
         if (now - drawnMs >= REDRAW_MS) draw();
       } else if (now - track.shownMs >= LINE_EVERY_MS) {
         track.shownMs = now;
-        screen.print(lineOf(track, now));
+        say(lineOf(track, now), { pipeline });
       }
     },
     end(pipeline) {
@@ -66,10 +70,10 @@ export function createProgress({ screen, clock, quiet }: ProgressOptions): Progr
       if (track === undefined) return;
       tracks.delete(pipeline);
       // Without this line gone first, it would stand there twice for a moment.
-      if (screen.isTTY) draw();
-      screen.print(endOf(track, clock.now()));
+      if (isLive) draw();
+      say(endOf(track, clock.now()), { pipeline });
     },
-    note: (text) => screen.print(text),
+    note: (text) => say(text),
   };
 }
 

@@ -58,8 +58,10 @@ async function start(cli: CliContext, { json }: ServeOptions): Promise<void> {
     cli.interrupt.giveUp(`ended by force: ${names.join(', ') || 'something'} did not end within 20 seconds`);
   await withApp(cli, async (context) => {
     const named = context.pipelines.filter(isNamed);
-    const { program, cwd, env, screen } = cli;
-    const start = programStarter({ program, cwd, env, tell: (line) => screen.print(line) });
+    const { cwd, env } = cli;
+    // Everything on stderr has one format, that of the runs too.
+    const program = [...cli.program, '--log', cli.verbosity.format];
+    const start = programStarter({ program, cwd, env, tell: (line) => cli.relay(line) });
     const startRun = processStarter(start, (names) => wordsOf(cli, named, names));
     const schedules = schedulesOf(config, named);
     const page = pageOf(cli, config, start);
@@ -91,10 +93,10 @@ export function schedulesOf(config: Config, pipelines: readonly Pipeline[]): Sch
   );
 }
 
-function tellReady({ screen }: CliContext, { url, health }: Addresses, isScheduling: boolean): void {
-  if (url !== null) screen.print(`listening on ${url}`);
-  if (isScheduling) screen.print('pipelines run by their schedules; partner-etl status tells when the next is due');
-  screen.print(`the status page on ${new URL('/', health)}, health on ${health}`);
+function tellReady(cli: CliContext, { url, health }: Addresses, isScheduling: boolean): void {
+  if (url !== null) cli.say(`listening on ${url}`);
+  if (isScheduling) cli.say('pipelines run by their schedules; partner-etl status tells when the next is due');
+  cli.say(`the status page on ${new URL('/', health)}, health on ${health}`);
 }
 
 /** What is pushed comes every few minutes or not at all: a run that would find nothing is not recorded. */

@@ -311,5 +311,5 @@ function tellLine(cli: CliContext, text: string): void {
 
 /** For people alone, beside the result. */
 function say(cli: CliContext, text: string): void {
-  if (!cli.verbosity.quiet) cli.screen.print(foreignText(text, cli.secrets, TEXT_CHARACTERS));
+  if (!cli.verbosity.quiet) cli.say(foreignText(text, cli.secrets, TEXT_CHARACTERS));
 }

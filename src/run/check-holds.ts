@@ -12,7 +12,14 @@ import { isoTime } from '../core/clock.ts';
 import type { Day } from '../core/days.ts';
 import { type Pipeline, partsOf, wholeName } from '../core/pipeline.ts';
 import { writeJson } from '../disk/atomic.ts';
-import { type BlockedByChecks, type BrokenCheck, brokenText, type Check, readChecks } from '../warehouse/checks.ts';
+import {
+  type BlockedByChecks,
+  type BrokenCheck,
+  brokenText,
+  type Check,
+  mendOn,
+  readChecks,
+} from '../warehouse/checks.ts';
 import type { HoldRecord, HoldTold, LoadSlice, Target } from '../warehouse/target.ts';
 import type { RunContext } from './context.ts';
 import { readState } from './state-file.ts';
@@ -148,7 +155,7 @@ async function holdOf(
     fetch_id: content.fetch_id,
     held_at: before?.held_at ?? isoTime(context.clock.now()),
     check: broken[0]?.check ?? '',
-    mend: broken[0]?.mend ?? '',
+    mend: mendOn(broken[0]?.mend ?? '', content.day),
   };
 }
 

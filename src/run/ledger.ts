@@ -6,6 +6,7 @@
 import path from 'node:path';
 import { z } from 'zod';
 import { type Clock, isoTime } from '../core/clock.ts';
+import { type Day, isDay } from '../core/days.ts';
 import { bornMs, newId } from '../core/ids.ts';
 import type { DriftRecord, PrunedFetch, RunRecord, RunResult, RunSummary } from '../core/records.ts';
 import { namesIn, writeJson } from '../disk/atomic.ts';
@@ -30,6 +31,9 @@ const driftShape = z.array(
     field: z.string(),
     count: z.int(),
     example: z.string(),
+    check: z
+      .object({ days: z.array(z.custom<Day>((value) => typeof value === 'string' && isDay(value))), mend: z.string() })
+      .optional(),
   }),
 );
 const prunedShape = z.array(z.object({ fetch_id: z.string(), pruned_at: z.string() }));

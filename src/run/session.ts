@@ -4,15 +4,15 @@
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { asEtlError, EtlError, EXIT, exitCodeOf } from '../core/errors.ts';
-import { fieldsAbout, logWith } from '../core/log.ts';
+import { fieldsAbout, logWith, TOLD_AT_END } from '../core/log.ts';
 import type { Pipeline } from '../core/pipeline.ts';
-import type { BudgetWait, PublishedRecord, RunRecord, RunResult, RunSummary } from '../core/records.ts';
+import type { BudgetWait, DriftRecord, PublishedRecord, RunRecord, RunResult, RunSummary } from '../core/records.ts';
 import { spanning } from '../core/tracer.ts';
 import { tryLock, whoHolds } from '../disk/lock.ts';
 import { Engine } from '../engine/duckdb.ts';
 import { driftField, driftKind } from '../warehouse/check-drift.ts';
-import { brokenText, type Check } from '../warehouse/checks.ts';
-import type { Target } from '../warehouse/target.ts';
+import { brokenText, type Check, mendOn } from '../warehouse/checks.ts';
+import type { CheckWarning, Target } from '../warehouse/target.ts';
 import { checksFor } from './check-holds.ts';
 import { CheckedDays } from './checked.ts';
 import type { RunContext } from './context.ts';
@@ -196,6 +196,7 @@ async function perform(
   if (context.signal.aborted) tally.errors.push(interruption(context.signal.reason));
   await nameSlices(session);
   const published: Published[] = [];
+  const toldOfChecks = new Set<string>();
   await context.step('publishing', ledger.runId);
   for (const target of targets) {
     const ending: Ending = (holds) => {
@@ -211,7 +212,7 @@ async function perform(
     });
     published.push(result);
     tally.errors.push(...result.errors);
-    tellChecks(session, result);
+    tellChecks(session, result, toldOfChecks);
   }
   await context.step('published', ledger.runId);
   try {
@@ -221,7 +222,12 @@ async function perform(
   }
   await nameSlices(session);
   for (const error of tally.errors)
-    context.log.error(error.message, { code: error.code, ...fieldsAbout(error.concern) });
+    context.log.error(error.message, {
+      code: error.code,
+      ...(error.hint === undefined ? {} : { mend: error.hint }),
+      ...fieldsAbout(error.concern),
+      [TOLD_AT_END]: true,
+    });
   const summary = { ...tally.summary(), ...howItWent(context.budgetWaits(), waitedBefore, published) };
   const run = await ledger.end(resultOf(session), tally.exitCode(), summary);
   const { result, exit_code } = run;
@@ -256,21 +262,41 @@ function howItWent(
   };
 }
 
-/** Logs what broke checks; what was published in spite of one is drift of the answer that brought it. */
-function tellChecks({ context, ledger }: Session, { target, result, holds }: Published): void {
-  const about = { code: 'check', target };
-  for (const { pipeline, slice_day: day, detail } of holds)
-    context.log.warn(`${target}: ${pipeline} ${day} is held: ${detail}`, { ...about, pipeline, slice: day });
-  for (const warning of result?.warnings ?? []) {
-    const { pipeline, day, fetch_id, rows: count, example } = warning;
-    const fields = { ...about, pipeline, slice: day, request: fetch_id };
-    context.log.warn(`${target}: ${pipeline} ${day}: ${brokenText(warning)}`, fields);
-    const [kind, field] = [driftKind(warning), driftField(warning)];
-    const isTold = ledger.drift.some(
-      (d) => d.kind === kind && d.field === field && d.fetch_id === fetch_id && d.pipeline === pipeline,
-    );
-    if (!isTold) ledger.drift.push({ pipeline, fetch_id, kind, field, count, example });
+/** Logs what broke checks, once however many targets say so; what was published in spite of one is drift of the answer that brought it. */
+function tellChecks({ context, ledger }: Session, { target, result, holds }: Published, told: Set<string>): void {
+  for (const { pipeline, slice_day: day, detail, mend } of holds) {
+    const message = `${pipeline} ${day} is held: ${detail}`;
+    if (!isNew(told, message)) continue;
+    context.log.warn(message, { code: 'check', mend, target, pipeline, slice: day });
   }
+  for (const warning of result?.warnings ?? []) {
+    const { pipeline, day, fetch_id } = warning;
+    const message = `${pipeline} ${day ?? ''}: ${brokenText(warning)}`;
+    if (!isNew(told, message)) continue;
+    const mend = mendOn(warning.mend, day);
+    context.log.warn(message, { code: 'check', mend, target, pipeline, slice: day, request: fetch_id });
+    addDrift(ledger.drift, warning);
+  }
+}
+
+/** One record for a fetch that brought several such days. */
+function addDrift(drift: DriftRecord[], warning: CheckWarning): void {
+  const { pipeline, day, fetch_id, rows, example, mend } = warning;
+  const [kind, field] = [driftKind(warning), driftField(warning)];
+  const at = drift.findIndex(
+    (d) => d.kind === kind && d.field === field && d.fetch_id === fetch_id && d.pipeline === pipeline,
+  );
+  const { count, check } = drift[at] ?? { count: 0, check: undefined };
+  const days = [...new Set([...(check?.days ?? []), ...(day === null ? [] : [day])])].sort();
+  const record = { pipeline, fetch_id, kind, field, count: count + rows, example, check: { days, mend } };
+  if (at < 0) drift.push(record);
+  else drift[at] = record;
+}
+
+function isNew(told: Set<string>, message: string): boolean {
+  if (told.has(message)) return false;
+  told.add(message);
+  return true;
 }
 
 function resultOf({ tally }: Session): RunResult {

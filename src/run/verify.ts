@@ -12,7 +12,7 @@ import { differingSums } from '../engine/control-sums.ts';
 import { Engine, quoteList, quoteName } from '../engine/duckdb.ts';
 import { packPlace } from '../extract/pack-entry.ts';
 import type { SliceEntry } from '../lake/entries.ts';
-import { brokenText } from '../warehouse/checks.ts';
+import { brokenText, mendOn } from '../warehouse/checks.ts';
 import { type Reading, type Receipts, receiptsOf, type Target, type TargetName } from '../warehouse/target.ts';
 import { type AnswerState, answersBehind, lostBeside } from './answers-behind.ts';
 import { checksFor, releasedDigests } from './check-holds.ts';
@@ -291,7 +291,7 @@ async function verifyChecks(
     const digest = day === null ? undefined : receiptsOf(receipts, pipeline).get(day);
     const isWarning = severity === 'warn' || (digest !== undefined && released.has(digest));
     const list = isWarning ? warnings : differences;
-    list.push({ hop: target.name, pipeline, day, problem: brokenText(found), mend });
+    list.push({ hop: target.name, pipeline, day, problem: brokenText(found), mend: mendOn(mend, day) });
   }
   return checks.length;
 }

@@ -7,7 +7,7 @@
  *   -- severity: block    (the slices concerned are kept back) or warn (they are published, and it is told)
  *   -- about: what holds where nothing is broken, in one sentence
  *   -- pipeline: whose slices it is about; where it only warns, others whose new slices call for it may follow behind commas
- *   -- mend: what a person does
+ *   -- mend: what a person does; D in it stands for the day
  * `{on_days:column}` in it becomes a condition on the days that are looked at, so that it costs those days and not the history;
  * `{on_days:column:14}` is true on the 14 days before each of them too. A column `field` names what is broken within a slice.
  */
@@ -143,6 +143,11 @@ export function brokenText({ check, about, field, rows, example }: BrokenCheck):
   return `check ${check} (${about})${where}: ${rows.toLocaleString('en-US')} ${rows === 1 ? 'row breaks' : 'rows break'} it, such as ${example}`;
 }
 
+/** The mend of a check for one day: D stands for it. */
+export function mendOn(mend: string, day: Day | null): string {
+  return day === null ? mend : mend.replaceAll(/\bD\b/g, day);
+}
+
 /** Checks that block a publication; what was found of each is in `broken`, each with a day. Nothing was published. */
 export class BlockedByChecks extends EtlError {
   readonly broken: readonly BrokenCheck[];
@@ -150,7 +155,7 @@ export class BlockedByChecks extends EtlError {
   constructor(broken: readonly BrokenCheck[], concern: EtlError['concern'] = {}) {
     super('failed', 'check', broken.map(brokenText).join('; '), {
       concern,
-      hint: broken[0]?.mend ?? '',
+      hint: broken[0] ? mendOn(broken[0].mend, broken[0].day) : '',
     });
     this.broken = broken;
   }

@@ -20,9 +20,12 @@ let run: RunRecord;
 let fetches: FetchRecord[];
 let lines: Line[];
 
-/** As `jq -R 'fromjson? | …'` takes them: progress is plain lines in between. */
+/** Every line that was written. */
 function jsonLines(text: string): Line[] {
-  return text.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as Line] : []));
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Line);
 }
 
 const about = (wanted: Partial<Line>) =>
@@ -36,7 +39,7 @@ beforeAll(async () => {
   world.sandbox.addFault({ endpoint: 'promotions', kind: 'revoke-tokens', times: 1 });
   world.sandbox.addFault({ endpoint: 'commissions', kind: 'status', status: 400, times: 99 });
   world.sandbox.change({ kind: 'empty-day', report: 'orders', day: to });
-  const { out, err } = await typedIn(world, ['run', '--json', '--verbose']);
+  const { out, err } = await typedIn(world, ['run', '--json', '--verbose', '--log', 'json']);
   run = JSON.parse(out) as RunRecord;
   lines = jsonLines(err);
   fetches = [];
@@ -52,7 +55,8 @@ const REQUEST_ID = /^f[0-9a-z]{18}$/;
 
 test('every line of a run names it, from its beginning to its end', () => {
   expect(run.run_id).toMatch(RUN_ID);
-  expect(lines.filter((line) => line.run !== run.run_id)).toEqual([]);
+  // Progress is of the command, and says the pipeline.
+  expect(lines.filter((line) => line.run !== run.run_id && line.pipeline === undefined)).toEqual([]);
   expect(lines[0]).toMatchObject({ message: 'a run begins', command: 'run' });
   expect(lines.at(-1)).toMatchObject({ message: 'the run has ended', result: 'failed', exit_code: 1 });
   expect(about({ message: 'new access token' })).toHaveLength(1);

@@ -9,7 +9,8 @@ function show(terminal?: { isTTY: boolean; columns: number }, quiet = false) {
   const out = new TextWriter(terminal);
   const clock = new HandClock();
   const screen = new Screen(out);
-  return { out, clock, screen, progress: createProgress({ screen, clock, quiet }) };
+  const say = (text: string) => screen.print(text);
+  return { out, clock, screen, progress: createProgress({ screen, say, isLive: screen.isTTY, clock, quiet }) };
 }
 
 /** What stands on the terminal after everything was written: moves up and erasures carried out. */

@@ -46,7 +46,7 @@ export async function answer(
     ...(about === undefined ? {} : { about }),
   };
   const isCut = await target.stream(sql, most, (columns, batches) => printAnswer(printing, columns, batches));
-  if (isCut) cli.screen.print(`only the first ${most} rows are shown; --limit shows more`);
+  if (isCut) cli.say(`only the first ${most} rows are shown; --limit shows more`);
 }
 
 /** Errors: `usage/no_target`. */

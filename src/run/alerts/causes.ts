@@ -3,8 +3,10 @@ import type { AlertSettings } from '../../config/alerts.ts';
 import { type Clock, isoTime } from '../../core/clock.ts';
 import { addDays, type Day, daysBetween } from '../../core/days.ts';
 import { isNamed, type Pipeline } from '../../core/pipeline.ts';
+import type { DriftRecord } from '../../core/records.ts';
 import { foreignText } from '../../core/redact.ts';
 import { readCircuit } from '../../partner/token-circuit.ts';
+import { mendOn } from '../../warehouse/checks.ts';
 import type { HoldRecord } from '../../warehouse/target.ts';
 import { type RunContext, settingsOf } from '../context.ts';
 import { planInbox } from '../inbox.ts';
@@ -26,11 +28,18 @@ export interface CausesNow extends KnownBefore {
   readonly causes: readonly Cause[];
 }
 
+type CheckedOn = NonNullable<DriftRecord['check']>;
 type Wanted = Pick<AlertSettings, 'causes' | 'freshness' | 'pushDays'>;
 
 const HOUR_MS = 3_600_000;
 /** Of a field's name, which is the service's. */
 const FIELD_CHARS = 80;
+const MEND_CHARS = 400;
+/** Days of one check that are told one by one. */
+const MOST_DAYS = 10;
+const CHECK = 'check:';
+/** Of a check whose rows name no field. */
+const NO_FIELD = 'slice_day';
 
 /** What stands now, of the kinds that are wanted; of drift, what runs saw since `before`. */
 export async function causesNow(context: RunContext, wanted: Wanted, before: KnownBefore): Promise<CausesNow> {
@@ -71,6 +80,7 @@ function heldCause(hold: HoldRecord): Cause {
   const { pipeline, slice_day: day, reason, rows, rows_before: before, held_at: since } = hold;
   const why =
     'check' in hold ? `it breaks the check ${String(hold.check)}` : `${rows} rows, ${before} before (${reason})`;
+  const mend = 'mend' in hold ? `${String(hold.mend)}; ` : '';
   return {
     key: `held/${pipeline}/${day}`,
     kind: 'slice_held',
@@ -78,7 +88,7 @@ function heldCause(hold: HoldRecord): Cause {
     since,
     means: 'the warehouse keeps what it had of that day; every run looks at it again',
     look: `partner-etl explain ${pipeline} ${day}`,
-    mend: `if it is right after all: partner-etl release ${pipeline} ${day}`,
+    mend: `${mend}if it is right after all: partner-etl release ${pipeline} ${day}`,
   };
 }
 
@@ -176,20 +186,45 @@ async function driftCauses(
   let until = after;
   for (const { runId, startedAt, drift } of await driftAfter(context.paths.runs, after)) {
     until = runId;
-    for (const { pipeline, kind, field } of drift) {
-      const shown = foreignText(field, [], FIELD_CHARS);
-      causes.push({
-        key: `drift/${pipeline}/${kind}/${shown}`,
-        kind: 'drift_seen',
-        what: `${pipeline}: ${kind} "${shown}" was seen`,
-        since: startedAt,
-        means: kind.startsWith('check:')
-          ? 'a check that warns found something; the slice is published all the same'
-          : 'the service answered in a shape that is not known here; rows are loaded as far as they can be read',
-        look: 'partner-etl status',
-        mend: 'see whether the numbers are still what they were; what is not known lies in the column extra',
-      });
-    }
+    for (const one of drift)
+      causes.push(
+        ...(one.check ? checkCauses(one, one.check) : [driftCause(one)]).map((cause) => ({
+          ...cause,
+          since: startedAt,
+        })),
+      );
   }
   return { causes, until };
+}
+
+type DriftCause = Omit<Cause, 'since'>;
+
+function driftCause({ pipeline, kind, field }: DriftRecord): DriftCause {
+  const shown = foreignText(field, [], FIELD_CHARS);
+  return {
+    key: `drift/${pipeline}/${kind}/${shown}`,
+    kind: 'drift_seen',
+    what: `${pipeline}: ${kind} "${shown}" was seen`,
+    means: 'the service answered in a shape that is not known here; rows are loaded as far as they can be read',
+    look: 'partner-etl status',
+    mend: 'see whether the numbers are still what they were; what is not known lies in the column extra',
+  };
+}
+
+/** What a check finds on one day says nothing of another one: each is told, unless they are too many to tell apart. */
+function checkCauses({ pipeline, kind, field }: DriftRecord, { days, mend }: CheckedOn): DriftCause[] {
+  const shown = foreignText(field, [], FIELD_CHARS);
+  const about = `the check ${kind.slice(CHECK.length)} found something${field === NO_FIELD ? '' : ` in ${shown}`}`;
+  const cause = (when: string, what: string, day: Day): DriftCause => ({
+    key: `drift/${pipeline}/${kind}/${shown}/${when}`,
+    kind: 'drift_seen',
+    what: `${what}: ${about}`,
+    means: 'a check that warns; the slice is published all the same',
+    look: `partner-etl explain ${pipeline} ${day}`,
+    mend: foreignText(mendOn(mend, day), [], MEND_CHARS),
+  });
+  const [first, last] = [days[0], days.at(-1)];
+  if (first === undefined || last === undefined) return [];
+  if (days.length <= MOST_DAYS) return days.map((day) => cause(day, `${pipeline} ${day}`, day));
+  return [cause(`${first}..${last}`, `${pipeline} ${first}..${last}, ${days.length} days`, first)];
 }

@@ -89,12 +89,25 @@ export class Actions {
     const [error] = outcome.safeParse(end.document).data?.errors ?? [];
     if (error) return `${line(error.message)}.${error.hint ? ` Mend: ${line(error.hint)}.` : ''}`;
     if (end.exitCode === EXIT.setAside) return 'done, but something is still held or rejected.';
-    const said = end.said.find((text) => text.startsWith(SAID_BY_US))?.slice(SAID_BY_US.length);
+    const said = end.said.map(failureSaid).find((text) => text !== null);
     return said ? `failed: ${line(said)}.` : `failed with exit code ${end.exitCode}; the log of serve tells why.`;
   }
 }
 
-/** How a command's message on stderr begins. */
+/** How a command's message on stderr begins, as text. */
 const SAID_BY_US = 'partner-etl: ';
+const errorLine = z.object({ level: z.literal('error'), message: z.string() });
+
+/** The message of a line that says what failed, as text or as JSON; null for any other line. */
+function failureSaid(line: string): string | null {
+  if (line.startsWith(SAID_BY_US)) return line.slice(SAID_BY_US.length);
+  if (!line.startsWith('{')) return null;
+  try {
+    return errorLine.safeParse(JSON.parse(line)).data?.message ?? null;
+  } catch {
+    return null;
+  }
+}
+
 const LONGEST_TEXT = 400;
 const outcome = z.object({ errors: z.array(z.object({ message: z.string(), hint: z.string().nullable() })) });

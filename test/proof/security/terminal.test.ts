@@ -32,6 +32,7 @@ describe.each(ATTACKS)('a text that %s', (_, attack) => {
       screen: new Screen(out),
       clock: new HandClock(),
       secrets: () => [],
+      format: 'json',
       verbose: false,
       quiet: false,
     });
@@ -49,6 +50,7 @@ describe.each(ATTACKS)('a text that %s', (_, attack) => {
       screen: new Screen(out),
       clock: new HandClock(),
       secrets: () => [],
+      format: 'text',
       verbose: false,
       quiet: false,
     });

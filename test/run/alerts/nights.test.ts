@@ -1,9 +1,9 @@
 /** Alerts of real nights, into a webhook that is one. */
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import type { AlertSettings } from '../../../src/config/alerts.ts';
-import type { Day } from '../../../src/core/days.ts';
+import { type Day, daysOf } from '../../../src/core/days.ts';
 import { runRelease } from '../../../src/run/again.ts';
 import { tellAlerts } from '../../../src/run/alerts/alerts.ts';
 import type { AlertDocument } from '../../../src/run/alerts/message.ts';
@@ -91,6 +91,38 @@ it('a night that fails, drift, and a report that stays away are told with their 
   expect((await world.night(ORDERS)).exitCode).toBe(0);
   await tell(world, settings);
   expect(told(hook).at(-1)).toBe(`resolved ${key}:resolved late/orders:resolved`);
+});
+
+it('a check that warns is told for each day once, with its own mend on that day, and without a row', async () => {
+  await open();
+  const mine = path.join(world.home, 'checks', 'mine.sql');
+  await mkdir(path.dirname(mine));
+  const header = ['severity: warn', 'about: nothing was sold', 'pipeline: orders', 'mend: fetch D again'];
+  const select = 'SELECT order_date AS slice_day, order_id FROM warehouse.fact_order_item WHERE {on_days:order_date}';
+  await writeFile(mine, `${header.map((line) => `-- ${line}\n`).join('')}${select}`);
+  await world.night(ORDERS);
+  await tell(world, settings);
+  const { from, to } = world.lookback();
+  const { causes } = JSON.parse(hook.bodies[0]!) as AlertDocument;
+  const ofCheck = causes.filter(({ key }) => key.includes('check:mine'));
+  expect(ofCheck.map(({ key }) => key)).toEqual(
+    daysOf({ from, to }).map((day) => `drift/orders/check:mine/slice_day/${day}`),
+  );
+  expect(ofCheck[0]).toMatchObject({
+    kind: 'drift_seen',
+    what: `orders ${from}: the check mine found something`,
+    means: 'a check that warns; the slice is published all the same',
+    look: `partner-etl explain orders ${from}`,
+    mend: `fetch ${from} again`,
+  });
+  expect(hook.bodies[0]).not.toContain(world.itemOn(HELD).orderId);
+  passHours(24);
+  await world.night(ORDERS);
+  await tell(world, settings);
+  const later = hook.bodies.slice(1).flatMap((body) => (JSON.parse(body) as AlertDocument).causes);
+  expect(later.filter(({ key }) => key.includes('check:mine')).map(({ key }) => key)).toEqual([
+    `drift/orders/check:mine/slice_day/${world.lookback().to}`,
+  ]);
 });
 
 it('credentials that are refused are one cause with the run that they failed, until a token is granted', async () => {
