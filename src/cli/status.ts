@@ -23,7 +23,7 @@ export function register(program: Command, cli: CliContext): void {
         return [await statusOf(context), schedule, partnerIfAny(context, 'reports') !== null] as const;
       });
       if (json) printJson(cli.stdout, withSchedule(status, schedule));
-      else if (!mayCall && isEmpty(status)) cli.stdout.write(NOT_SET_UP);
+      else if (!mayCall && schedule.size === 0 && isEmpty(status)) cli.stdout.write(NOT_SET_UP);
       else tell(cli, status, schedule);
     });
   addExamples(command, [
