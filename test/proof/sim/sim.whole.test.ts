@@ -1,11 +1,11 @@
 /** A share of the simulation: seeds for as long as the suite can wait, all mutants, and the same seed twice. `npm run sim` runs the rest. */
-import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, inject, it } from 'vitest';
 import { packageRoot } from '../../support/nights.ts';
 import { MUTANTS } from './mutant-list.ts';
 import { mutated } from './mutate.ts';
+import { runSim } from './run-sim.ts';
 
 /** Brief seeds are begun for so long; two cores that have nothing else to do take nearly one a second. */
 const SEEDS_SECONDS = 170;
@@ -13,19 +13,7 @@ const SEEDS_SECONDS = 170;
 const REPLAYED_SEED = 2;
 const LIMIT_MS = 1_200_000;
 
-interface Told {
-  readonly code: number;
-  readonly text: string;
-}
-
-function sim(...args: readonly string[]): Promise<Told> {
-  const main = path.join(inject('build'), 'test', 'proof', 'sim', 'main.js');
-  return new Promise((resolve) => {
-    execFile(process.execPath, [main, ...args], { maxBuffer: 1e9 }, (error, stdout, stderr) => {
-      resolve({ code: error === null ? 0 : Number(error.code ?? 1), text: `${stdout}${stderr}` });
-    });
-  });
-}
+const sim = (...args: readonly string[]) => runSim(inject('build'), args);
 
 it('seeds end in the warehouse that the model expects', { timeout: LIMIT_MS }, async () => {
   const { code, text } = await sim('1', '1000000', '--brief', '--seconds', String(SEEDS_SECONDS));

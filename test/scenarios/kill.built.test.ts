@@ -1,9 +1,9 @@
 /** kill -9 between every two steps of a slice: the next run ends in the warehouse of an undisturbed one. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { STEPS } from '../../../src/run/context.ts';
-import { verify } from '../../../src/run/verify.ts';
-import { openWorld, type World } from '../../support/nights.ts';
-import { nightKilledAt } from './killed-night.ts';
+import { STEPS } from '../../src/run/context.ts';
+import { verify } from '../../src/run/verify.ts';
+import { nightKilledAt } from '../proof/crash/killed-night.ts';
+import { openWorld, type World } from '../support/nights.ts';
 
 let world: World;
 beforeAll(async () => {
