@@ -12,6 +12,7 @@ import { asEtlError, EtlError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import type { Log } from '../core/log.ts';
 import { reportOf } from '../core/pipeline.ts';
+import { NO_PROGRESS } from '../core/progress.ts';
 import { documentOf, wholeAnswer } from '../extract/lookup-answer.ts';
 import { parseSubscriptions, type Subscription } from '../extract/subscription-shapes.ts';
 import type { Answer, Call, Consumed } from '../partner/call.ts';
@@ -64,7 +65,7 @@ const silent: Log = { debug: nothing, info: nothing, warn: nothing, error: nothi
 /** Calls what is enabled or has no switch. Areas without credentials are left out: another check tells of them. */
 export async function checkService(config: Config, world: ServiceWorld): Promise<ServiceFindings> {
   const visit = new Visit(world);
-  const app = await openApp({ config: patient(config), ...world, log: silent, progress: unseen });
+  const app = await openApp({ config: patient(config), ...world, log: silent, progress: NO_PROGRESS });
   const partners = new Map<Area, Partner>();
   const runId = newId('r', world.clock);
   try {
@@ -254,8 +255,6 @@ function patient(config: Config): Config {
   };
   return { ...config, partners: { reports: once('reports'), catalog: once('catalog'), retailer: once('retailer') } };
 }
-
-const unseen = { begin: nothing, window: nothing, end: nothing, note: nothing };
 
 function nothing(): void {
   // what is found is told at the end

@@ -41,9 +41,13 @@ function linesOf({ run, published, changes }: RunOutcome): string[] {
   const { summary } = run;
   if (!summary) return [];
   const n = (value: number) => value.toLocaleString('en-US');
-  const lines = [
-    `${counted(summary.rows, 'row')} in ${counted(summary.windows, 'window')} (${counted(summary.calls, 'call')}): ${counted(summary.slices_changed, 'slice')} changed, ${n(summary.slices_unchanged)} unchanged`,
-  ];
+  const { windows, calls, slices_changed: changed } = summary;
+  const isOnlyLoading = windows + calls + changed === 0 && published.some(({ result }) => result !== null);
+  const lines = [];
+  if (!isOnlyLoading)
+    lines.push(
+      `${counted(summary.rows, 'row')} in ${counted(summary.windows, 'window')} (${counted(summary.calls, 'call')}): ${counted(summary.slices_changed, 'slice')} changed, ${n(summary.slices_unchanged)} unchanged`,
+    );
   for (const { target, result } of published)
     if (result)
       lines.push(

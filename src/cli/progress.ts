@@ -3,7 +3,13 @@
  * The time left is what the windows so far took on average, which holds the pauses of the budget as well.
  */
 import type { Clock } from '../core/clock.ts';
-import type { Progress, ProgressBudget, ProgressUnit, WindowDone } from '../core/progress.ts';
+import {
+  NO_PROGRESS,
+  type Progress,
+  type ProgressBudget,
+  type ProgressUnit,
+  type WindowDone,
+} from '../core/progress.ts';
 import { counted } from './output.ts';
 import type { Screen } from './screen.ts';
 
@@ -27,6 +33,8 @@ interface Track {
   done: number;
   rows: number;
   changed: number;
+  /** What it is at, beside its windows. */
+  step: string;
   /** When it was last shown, in milliseconds since the epoch. */
   shownMs: number;
 }
@@ -37,7 +45,7 @@ const REDRAW_MS = 100;
 const LINE_EVERY_MS = 10_000;
 
 export function createProgress({ screen, say, isLive, clock, quiet }: ProgressOptions): Progress {
-  if (quiet) return { begin: nothing, window: nothing, end: nothing, note: nothing };
+  if (quiet) return NO_PROGRESS;
   const tracks = new Map<string, Track>();
   let drawnMs = Number.NEGATIVE_INFINITY;
 
@@ -48,10 +56,21 @@ export function createProgress({ screen, say, isLive, clock, quiet }: ProgressOp
   return {
     begin(pipeline, windows, unit = 'window', budget) {
       const now = clock.now();
-      const counts = { done: 0, rows: 0, changed: 0 };
+      const counts = { done: 0, rows: 0, changed: 0, step: '' };
       tracks.set(pipeline, { pipeline, windows, unit, beganMs: now, budget: budget ?? null, ...counts, shownMs: now });
       if (isLive) draw();
       else say(`${pipeline}: ${counted(windows, unit)} to ${TO_DO[unit]}`, { pipeline });
+    },
+    step(pipeline, what) {
+      const track = tracks.get(pipeline);
+      if (track === undefined) return;
+      track.step = what;
+      const now = clock.now();
+      if (isLive) return draw();
+      // What is quick needs no line for each of its steps.
+      if (now - track.shownMs < LINE_EVERY_MS) return;
+      track.shownMs = now;
+      say(lineOf(track, now), { pipeline });
     },
     window(pipeline, done) {
       const track = tracks.get(pipeline);
@@ -77,26 +96,21 @@ export function createProgress({ screen, say, isLive, clock, quiet }: ProgressOp
   };
 }
 
-function nothing(): void {
-  // --quiet
-}
-
 function addTo(track: Track, done: WindowDone): void {
-  track.done += done.units ?? 1;
+  track.done += track.unit === 'row' ? done.rows : (done.units ?? 1);
   track.rows += done.rows;
   track.changed += done.changed;
 }
 
 function lineOf(track: Track, nowMs: number): string {
   const elapsedMs = nowMs - track.beganMs;
-  const parts = [
-    `${track.done.toLocaleString('en-US')}/${counted(track.windows, track.unit)}`,
-    counted(track.rows, 'row'),
-  ];
+  const parts = [`${track.done.toLocaleString('en-US')}/${counted(track.windows, track.unit)}`];
+  if (track.unit !== 'row') parts.push(counted(track.rows, 'row'));
   if (elapsedMs > 0 && track.rows > 0) parts.push(`${counted(Math.round((track.rows * 1000) / elapsedMs), 'row')}/s`);
   if (track.budget !== null) parts.push(...budgetText(track.budget, track.done));
   const left = track.windows - track.done;
   if (track.done > 0 && left > 0) parts.push(`about ${duration((elapsedMs / track.done) * left)} left`);
+  if (track.step !== '') parts.push(track.step);
   return `${track.pipeline}: ${parts.join(', ')}`;
 }
 
@@ -114,6 +128,7 @@ const TO_DO: Readonly<Record<ProgressUnit, string>> = {
   file: 'fetch',
   segment: 'take in',
   answer: 'load again from the vault',
+  row: 'load',
 };
 
 const SPANS: Readonly<Record<number, string>> = { 1: 'a second', 60: 'a minute', 3600: 'an hour' };
@@ -122,10 +137,12 @@ function endOf(track: Track, nowMs: number): string {
   const windows =
     track.done === track.windows
       ? counted(track.windows, track.unit)
-      : `${track.done} of ${track.windows} ${track.unit}s`;
+      : `${track.done.toLocaleString('en-US')} of ${track.windows.toLocaleString('en-US')} ${track.unit}s`;
+  const took = `took ${duration(nowMs - track.beganMs)}`;
+  if (track.unit === 'row') return `${track.pipeline}: ${windows}, ${took}`;
   // What calls changed is known only when all of them are taken in together.
   const changed = track.unit === 'call' ? '' : ` ${counted(track.changed, 'slice')} changed,`;
-  return `${track.pipeline}: ${windows}, ${counted(track.rows, 'row')},${changed} took ${duration(nowMs - track.beganMs)}`;
+  return `${track.pipeline}: ${windows}, ${counted(track.rows, 'row')},${changed} ${took}`;
 }
 
 /** Seconds below two minutes, then minutes, then hours and minutes. */

@@ -1,7 +1,9 @@
-/** How long work tells where it stands. Whoever shows it decides how; the work itself never waits for it. */
+/** How long work tells where it stands; targets that are published into do so like pipelines. Whoever shows it decides how; the work itself never waits for it. */
 export interface Progress {
   /** A pipeline begins, with this many windows (or calls, or files) before it. Without a budget it makes no calls. */
   begin(pipeline: string, windows: number, unit?: ProgressUnit, budget?: ProgressBudget): void;
+  /** What it is at now, where that is not told by its windows. */
+  step(pipeline: string, what: string): void;
   /** A window of it is done. */
   window(pipeline: string, done: WindowDone): void;
   /** No more of its windows will be done. */
@@ -10,7 +12,7 @@ export interface Progress {
   note(text: string): void;
 }
 
-export type ProgressUnit = 'window' | 'call' | 'file' | 'segment' | 'answer';
+export type ProgressUnit = 'window' | 'call' | 'file' | 'segment' | 'answer' | 'row';
 
 /** What bounds the calls of a pipeline. */
 export type ProgressBudget =
@@ -26,6 +28,15 @@ export interface WindowDone {
   readonly rows: number;
   /** Slices whose content changed. */
   readonly changed: number;
-  /** How many windows (or calls, or files) these are; 1 when absent. */
+  /** How many windows (or calls, or files) these are; 1 when absent. Where rows are the unit, they are counted by `rows`. */
   readonly units?: number;
 }
+
+/** For work that nobody watches. */
+export const NO_PROGRESS: Progress = {
+  begin: () => undefined,
+  step: () => undefined,
+  window: () => undefined,
+  end: () => undefined,
+  note: () => undefined,
+};

@@ -12,7 +12,15 @@ import { fieldsAbout } from '../core/log.ts';
 import type { DriftRecord, FetchRecord, PrunedFetch, RunRecord } from '../core/records.ts';
 import { changedSlices } from '../warehouse/changes.ts';
 import { BlockedByChecks, type Check } from '../warehouse/checks.ts';
-import type { HoldRecord, LoadSlice, Publication, PublishResult, Target, TargetState } from '../warehouse/target.ts';
+import type {
+  HoldRecord,
+  LoadSlice,
+  Publication,
+  PublishResult,
+  PublishWatcher,
+  Target,
+  TargetState,
+} from '../warehouse/target.ts';
 import { NO_STATE } from '../warehouse/target-state.ts';
 import {
   allCheckHolds,
@@ -141,6 +149,7 @@ async function publishAttempt(
   let recorded: Recorded | null = null;
   for (let tries = 1; ; ) {
     const { slices } = attempt;
+    const watcher = watching(context, target, slices);
     const run = ending(attempt.holds);
     const holds = withoutTwice([...inLake, ...attempt.holds]);
     const tellHolds = !sameHolds(state.holds, holds);
@@ -158,6 +167,7 @@ async function publishAttempt(
         checks,
         tellHolds,
         tracer: context.tracer,
+        watcher,
         // A try that failed may have come to pass all the same.
         ...(tries === 1 ? { known: state } : {}),
       });
@@ -171,8 +181,20 @@ async function publishAttempt(
       });
       await context.clock.sleep(1000 * 2 ** tries, context.signal);
       tries += 1;
+    } finally {
+      context.progress.end(target.name);
     }
   }
+}
+
+/** Begins to show how the slices get into the target; nothing where there are none. */
+function watching({ progress }: RunContext, { name }: Target, slices: readonly LoadSlice[]): PublishWatcher {
+  const total = slices.reduce((sum, { content }) => sum + content.rows, 0);
+  if (slices.length > 0) progress.begin(name, total, 'row');
+  return {
+    onRows: (rows) => progress.window(name, { from: '', to: '', rows, changed: 0 }),
+    onStep: (what) => progress.step(name, what),
+  };
 }
 
 /** What a publication records beside slices and holds; the same for every try. */

@@ -8,22 +8,29 @@ import { isNamed, OBSERVED_FROM, OBSERVED_TO, type Pipeline, storedColumns } fro
 import type { ControlSums } from '../core/records.ts';
 import { differingSums, sumExpressions, sumsOf } from '../engine/control-sums.ts';
 import { quoteName, quoteText } from '../engine/duckdb.ts';
-import type { LoadSlice, SliceSums } from './target.ts';
+import type { LoadSlice, PublishWatcher, SliceSums } from './target.ts';
 
 /** The slices of one pipeline in a publication, by day, oldest first. */
 export interface PipelineLoad {
   readonly pipeline: Pipeline;
   readonly slices: readonly LoadSlice[];
   readonly days: readonly Day[];
+  /** Told of rows as they are loaded. */
+  readonly onRows?: PublishWatcher['onRows'] | undefined;
 }
 
 /** The slices by pipeline, oldest day first; parts come behind the pipelines that they are part of. */
-export function loadsOf(slices: readonly LoadSlice[]): PipelineLoad[] {
+export function loadsOf(slices: readonly LoadSlice[], watcher?: PublishWatcher): PipelineLoad[] {
   const names = [...new Set(slices.map((slice) => slice.pipeline.name))];
   const loads = names.map((name): PipelineLoad => {
     const own = slices.filter((slice) => slice.pipeline.name === name);
     own.sort((a, b) => (a.content.day < b.content.day ? -1 : 1));
-    return { pipeline: own[0]!.pipeline, slices: own, days: own.map((slice) => slice.content.day) };
+    return {
+      pipeline: own[0]!.pipeline,
+      slices: own,
+      days: own.map((slice) => slice.content.day),
+      onRows: watcher?.onRows,
+    };
   });
   return [...loads.filter(({ pipeline }) => isNamed(pipeline)), ...loads.filter(({ pipeline }) => !isNamed(pipeline))];
 }

@@ -37,6 +37,13 @@ export interface HoldRecord {
 /** What tells one hold from another: the content that is kept back, and why. */
 export type HoldTold = Pick<HoldRecord, 'pipeline' | 'slice_day' | 'digest' | 'detail'>;
 
+export interface PublishWatcher {
+  /** So many more rows are loaded; not yet to be seen. */
+  onRows(rows: number): void;
+  /** What is done now, in a word or two. */
+  onStep(what: string): void;
+}
+
 /** Everything that one run makes visible in a target. */
 export interface Publication {
   readonly run: RunRecord;
@@ -60,6 +67,8 @@ export interface Publication {
   readonly tellHolds?: boolean;
   /** Told of loading and of checks. */
   readonly tracer?: Tracer;
+  /** Told as it goes on, for people to see. */
+  readonly watcher?: PublishWatcher;
   /** What the publisher has read of the target just now; absent: it is asked. Under its lock it is asked again. */
   readonly known?: TargetState;
 }

@@ -278,6 +278,13 @@ describe('looking at it', () => {
 });
 
 describe('loading again', () => {
+  it('rebuild says how far it is', async () => {
+    const { code, out, err } = await typed(['rebuild']);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^duckdb: [\d,]+ slices, /);
+    expect(err).toMatch(/^duckdb: ([\d,]+) rows to load\nduckdb: \1 rows, took \d+ s\n/m);
+  });
+
   it('backfill loads what is missing', async () => {
     const day = addDays(from, -1);
     const { code, said } = await document('backfill', 'orders', '--from', day, '--to', day);

@@ -132,10 +132,32 @@ describe('elsewhere', () => {
     ['call', 'calls to make'],
     ['segment', 'segments to take in'],
     ['answer', 'answers to load again from the vault'],
+    ['row', 'rows to load'],
   ] as const)('what is done with a %s is said', (unit, words) => {
     const { out, progress } = show();
     progress.begin('orders', 2, unit);
     expect(out.lines).toEqual([`orders: 2 ${words}`]);
+  });
+
+  test('a publication says how many rows there are, and what takes long besides', () => {
+    const { out, clock, progress } = show();
+    progress.begin('duckdb', 40_000, 'row');
+    progress.step('duckdb', 'loading');
+    for (let i = 0; i < 2; i++) {
+      clock.ms += 10_000;
+      progress.window('duckdb', { ...WINDOW, rows: 20_000, changed: 0 });
+    }
+    progress.step('duckdb', 'running the checks');
+    clock.ms += 10_000;
+    progress.step('duckdb', 'writing the file');
+    progress.end('duckdb');
+    expect(out.lines).toEqual([
+      'duckdb: 40,000 rows to load',
+      'duckdb: 20,000/40,000 rows, 2,000 rows/s, about 10 s left, loading',
+      'duckdb: 40,000/40,000 rows, 2,000 rows/s, loading',
+      'duckdb: 40,000/40,000 rows, 1,333 rows/s, writing the file',
+      'duckdb: 40,000 rows, took 30 s',
+    ]);
   });
 
   test('what takes in many at once counts them all', () => {

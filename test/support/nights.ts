@@ -2,6 +2,7 @@
  * Nights against the sandbox: a home directory of its own, a clock that waits in no time, and the comparison of a warehouse
  * with the sandbox's truth. Every night opens the app afresh, as a new process would.
  */
+
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -12,6 +13,7 @@ import { loadConfig } from '../../src/config.ts';
 import { addDays, type Day, type DayRange, dayAt } from '../../src/core/days.ts';
 import type { Log } from '../../src/core/log.ts';
 import { type Pipeline, reportOf } from '../../src/core/pipeline.ts';
+import { NO_PROGRESS } from '../../src/core/progress.ts';
 import type { Tracer } from '../../src/core/tracer.ts';
 import type { RunContext, Step } from '../../src/run/context.ts';
 import { runNight } from '../../src/run/night.ts';
@@ -113,7 +115,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
       clock,
       random: () => 0.5,
       log: collecting(log),
-      progress: { begin: () => {}, window: () => {}, end: () => {}, note: () => {} },
+      progress: NO_PROGRESS,
       signal: night.signal ?? new AbortController().signal,
       ...(night.step ? { step: night.step } : {}),
       ...(night.tracer ? { tracer: night.tracer } : {}),

@@ -41,19 +41,26 @@ export async function loadPipeline(engine: Engine, load: PipelineLoad, at: strin
   return rows;
 }
 
-async function replaceRows(engine: Engine, { pipeline, slices, days }: PipelineLoad, at: string): Promise<number> {
+async function replaceRows(
+  engine: Engine,
+  { pipeline, slices, days, onRows }: PipelineLoad,
+  at: string,
+): Promise<number> {
   const table = factTable(pipeline);
   const columns = storedColumns(pipeline).map((c) => quoteName(c.column));
   await engine.run(`DELETE FROM ${table} WHERE ${onDays(pipeline.day, days)}`);
   const hasEnds = pipeline.versions?.within === null;
   const names = [...columns, quoteName(LOADED_COLUMN), ...(hasEnds ? [OBSERVED_TO] : [])].join(', ');
   let rows = 0;
-  for (const batch of fileBatches(rowFiles(slices), hasEnds ? VERSION_FILES : undefined))
-    rows += await engine.run(
+  for (const batch of fileBatches(rowFiles(slices), hasEnds ? VERSION_FILES : undefined)) {
+    const loaded = await engine.run(
       `INSERT INTO ${table} (${names})
        SELECT ${columns.map((name) => `seen.${name}`).join(', ')}, TIMESTAMPTZ ${quoteText(at)}${hasEnds ? `, ended.${OBSERVED_TO}` : ''}
        FROM ${parquetRows(batch)} AS seen ${hasEnds ? endsOf(pipeline, batch) : ''}`,
     );
+    rows += loaded;
+    onRows?.(loaded);
+  }
   return rows;
 }
 

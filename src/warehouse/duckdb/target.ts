@@ -191,6 +191,7 @@ class DuckdbTarget implements Target {
   ): Promise<Omit<PublishResult, 'tookMs'>> {
     const startedMs = this.clock.now();
     if (publication.afresh) await this.warehouse.setAsideIfDamaged();
+    publication.watcher?.onStep('copying the file');
     const next = await this.warehouse.copyNext();
     const copyMs = this.clock.now() - startedMs;
     try {
@@ -231,7 +232,7 @@ class DuckdbTarget implements Target {
     const isMigrated = await migrateDuckdb(engine, this.pipelines, this.clock);
     const db = duckdbBookkeeping(engine.connection);
     // Somebody else may have published while this one waited for the lock.
-    const { afresh = false } = publication;
+    const { afresh = false, watcher } = publication;
     const changed = await changedSlices({ slices, afresh }, () => currentReceipts(db));
     const isDue = changed.length > 0 || isAlways(publication) || isMigrated;
     if (!isDue && !(await settingsDiffer(db, this.settings))) return { ...NOTHING, isWritten: false };
@@ -247,16 +248,19 @@ class DuckdbTarget implements Target {
     };
     const scope = { engine: versions, pipelines: this.pipelines, afresh };
     const loaded = await engine.transaction(async () => {
+      watcher?.onStep('loading');
       for (const statement of afresh ? emptying(this.pipelines, at) : []) await engine.run(statement);
       const rows = await spanning(publication.tracer ?? noTracer, 'load', { slices: changed.length }, () =>
-        loadVersioned(scope, loadsOf(changed), (load) => loadPipeline(engine, load, at)),
+        loadVersioned(scope, loadsOf(changed, watcher), (load) => loadPipeline(engine, load, at)),
       );
       await recordPublication(db, publication, changed, at);
+      watcher?.onStep('running the checks');
       const checked = await checkLoaded(checks, publication, changed);
       await recordSettings(db, this.settings, at);
       for (const statement of recordingOf(checked, changed, at)) await engine.run(statement);
       return { rows, warnings: checked.warnings };
     });
+    watcher?.onStep('writing the file');
     await engine.run('CHECKPOINT');
     return { slices: changed.length, ...loaded, isWritten: true };
   }

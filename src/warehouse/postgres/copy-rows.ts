@@ -40,11 +40,12 @@ export async function copyRows(
   files: readonly string[],
   expected: number,
   source: RowSource = (rows) => rows,
+  onRows: (rows: number) => void = () => undefined,
 ): Promise<number> {
   if (files.length === 0) return 0;
   const names = columns.map((c) => quoteName(c.column)).join(', ');
   const copy = client.query(copyFrom(`COPY ${table} (${names}) FROM STDIN`));
-  await send(copyLines(engine, columns, files, source), copy);
+  await send(copyLines(engine, columns, files, source, onRows), copy);
   if (copy.rowCount !== expected) throw unreadable(`${copy.rowCount} rows were read for ${table}, not ${expected}`);
   return copy.rowCount;
 }
@@ -85,6 +86,7 @@ async function* copyLines(
   columns: readonly CopyColumn[],
   files: readonly string[],
   source: RowSource,
+  onRows: (rows: number) => void,
 ): AsyncGenerator<Buffer> {
   for (const batch of fileBatches(files)) {
     const sql = `SELECT encode(${lineSql(columns)}) AS line FROM ${source(parquetRows(batch))}`;
@@ -100,10 +102,12 @@ async function* copyLines(
       }
       if (bytes < CHUNK_BYTES) continue;
       yield Buffer.concat(lines, bytes);
+      onRows(lines.length);
       lines = [];
       bytes = 0;
     }
     if (bytes > 0) yield Buffer.concat(lines, bytes);
+    onRows(lines.length);
   }
 }
 

@@ -74,10 +74,10 @@ async function replaceRows(
   at: string,
   ended: RowSource | undefined,
 ): Promise<number> {
-  const { pipeline, slices, days } = load;
+  const { pipeline, slices, days, onRows } = load;
   const table = factTable(pipeline);
   await client.query(`DELETE FROM ${table} WHERE ${onDays(pipeline.day, days)}`);
-  const copy = () => copySlices(client, engine, table, pipeline, slices, at, ended);
+  const copy = () => copySlices(client, engine, table, pipeline, slices, at, ended, onRows);
   const isMuch = slices.reduce((sum, { content }) => sum + content.rows, 0) >= MUCH_ROWS;
   const rows = await (isMuch ? filling(client, table, copy) : copy());
   if (rows >= MUCH_ROWS && (await isMostlyNew(client, pipeline, rows))) await client.query(`ANALYZE ${table}`);
@@ -108,11 +108,12 @@ export function copySlices(
   slices: readonly LoadSlice[],
   at: string,
   ended?: RowSource,
+  onRows?: (rows: number) => void,
 ): Promise<number> {
   const columns: CopyColumn[] = [...storedColumns(pipeline), { column: LOADED_COLUMN, kind: 'utc-time', value: at }];
   if (ended) columns.push({ column: OBSERVED_TO, kind: 'utc-time' });
   const expected = slices.reduce((sum, { content }) => sum + content.rows, 0);
-  return copyRows(client, engine, table, columns, rowFiles(slices), expected, ended);
+  return copyRows(client, engine, table, columns, rowFiles(slices), expected, ended, onRows);
 }
 
 /** Copies the rejects of slices into a table that is like `etl.reject`; returns how many. */

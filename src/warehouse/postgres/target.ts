@@ -205,7 +205,7 @@ class PostgresTarget implements Target {
       return await this.sessions.transaction(writing, async (client) => {
         await takeLock(client, this.clock);
         const db = postgresBookkeeping(client);
-        const { afresh = false } = publication;
+        const { afresh = false, watcher } = publication;
         const changed = await changedSlices({ slices, afresh }, () => currentReceipts(db));
         if (changed.length === 0 && !isAlways(publication) && !(await settingsDiffer(db, this.settings)))
           return NOTHING;
@@ -221,7 +221,8 @@ class PostgresTarget implements Target {
         };
         const scope = { engine: versions, pipelines: this.pipelines, afresh };
         for (const statement of afresh ? emptying(this.pipelines, at) : []) await client.query(statement);
-        const loads = loadsOf(changed);
+        watcher?.onStep('loading');
+        const loads = loadsOf(changed, watcher);
         const ended = await versionEnds(engine, loads);
         const load = (one: (typeof loads)[number]) =>
           loadPipeline(client, engine, one, at, ended.get(one.pipeline.name));
@@ -229,6 +230,7 @@ class PostgresTarget implements Target {
           loadVersioned(scope, loads, load),
         );
         await recordPublication(db, publication, changed, at);
+        watcher?.onStep('running the checks');
         const checked = await withoutWriting(client, () => checkLoaded(checks, publication, changed));
         await recordSettings(db, this.settings, at);
         for (const statement of recordingOf(checked, changed, at)) await client.query(statement);

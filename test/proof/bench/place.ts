@@ -1,9 +1,11 @@
 /** Where a benchmark works, what machine it is, and how a measured part is run as a process of its own. */
+
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { NO_PROGRESS } from '../../../src/core/progress.ts';
 
 /** BENCH_DIR names a folder on the disk to be measured. */
 export function workFolder(): { readonly dir: string; readonly remove: () => void } {
@@ -49,7 +51,7 @@ const nothing = () => {};
 export const unwatched = {
   random: Math.random,
   log: { debug: nothing, info: nothing, warn: nothing, error: nothing },
-  progress: { begin: nothing, window: nothing, end: nothing, note: nothing },
+  progress: NO_PROGRESS,
   signal: new AbortController().signal,
 };
 

@@ -1,4 +1,5 @@
 /** Nights against any service at an address: a home of their own, real time, and what came of them by SQL. */
+
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -6,6 +7,7 @@ import { stringify } from 'yaml';
 import { openApp } from '../../../src/app.ts';
 import { findPackage } from '../../../src/cli/package-root.ts';
 import { loadConfig } from '../../../src/config.ts';
+import { NO_PROGRESS } from '../../../src/core/progress.ts';
 import type { RunContext } from '../../../src/run/context.ts';
 import { runNight } from '../../../src/run/night.ts';
 import type { RunOutcome } from '../../../src/run/session.ts';
@@ -64,7 +66,7 @@ export async function openNights({ url, today, lookbackDays, postgresUrl, eans =
       clock,
       random: () => 0.5,
       log: { debug: nothing, info: nothing, warn: nothing, error: nothing },
-      progress: { begin: nothing, window: nothing, end: nothing, note: nothing },
+      progress: NO_PROGRESS,
       signal: new AbortController().signal,
     });
     try {

@@ -2,9 +2,11 @@
  * A process of the program that does one order after the other, and dies at the crash point that the order aims at. Kept warm, because
  * starting takes longer than a night. A receiver ends with the message `stop`.
  */
+
 import crypto from 'node:crypto';
 import { existsSync, openSync, readdirSync, readlinkSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
+import { NO_PROGRESS } from '../../../src/core/progress.ts';
 import { ClockFile, SimulatedClock } from './clock.ts';
 import { CrashPoints } from './crash-points.ts';
 import { FileWatch } from './file-watch.ts';
@@ -41,7 +43,6 @@ points.watchEngines();
 const tokens = new TokenWatch();
 
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
-const unseen = { begin: () => {}, window: () => {}, end: () => {}, note: () => {} };
 // Whoever asked may be gone: nobody is to be told then.
 const send = (reply: Reply) => void process.send?.(reply, undefined, {}, () => undefined);
 
@@ -61,7 +62,7 @@ async function carryOut(order: Order): Promise<void> {
     file.reach(file.now() + chance.int(0, 20_000));
     points.pass('step', `${name} ${about}`);
   };
-  const surroundings = { config, clock, random: () => chance.next(), log: silent, progress: unseen };
+  const surroundings = { config, clock, random: () => chance.next(), log: silent, progress: NO_PROGRESS };
   const open = () => openApp({ ...surroundings, signal: new AbortController().signal, step });
   const ended = await Promise.all(order.work.map((work) => doWork(work, open, config)));
   const { passed } = points;

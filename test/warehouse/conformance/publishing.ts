@@ -55,6 +55,24 @@ export function publishing(newWarehouse: NewWarehouse): void {
       expect((await target.state()).lastRunId).toBe('r1');
     });
 
+    test('who watches is told of every row and of the steps, and of nothing where nothing is due', async () => {
+      const { target, maker } = bench;
+      const slices = [await slice(FIRST, item('a'), item('b')), await maker.make(promotions, FIRST, [{}])];
+      const seen = { rows: 0, steps: [] as string[] };
+      const watcher = {
+        onRows: (rows: number) => {
+          seen.rows += rows;
+        },
+        onStep: (what: string) => void seen.steps.push(what),
+      };
+      await target.publish({ ...publicationOf('r1', slices), watcher });
+      expect(seen.rows).toBe(3);
+      expect(seen.steps).toEqual(expect.arrayContaining(['loading', 'running the checks']));
+      const { length } = seen.steps;
+      await target.publish({ ...publicationOf('r1', slices), watcher });
+      expect([seen.rows, seen.steps.length]).toEqual([3, length]);
+    });
+
     test('twice is once, and the second time writes nothing', async () => {
       const { target, warehouse, maker } = bench;
       const slices = [await slice(FIRST, item('a')), await maker.make(promotions, FIRST, [{}], { rejects: [{}] })];
