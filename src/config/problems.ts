@@ -1,5 +1,6 @@
 /** What is wrong with the settings, told all at once: where, which key, what stands there, what is accepted. */
 import { EtlError } from '../core/errors.ts';
+import { redact } from '../core/redact.ts';
 
 export interface Problem {
   /** `config/local.yaml:12`, or `environment`. */
@@ -24,7 +25,7 @@ export function looksSecret(key: string): boolean {
 export function showValue(value: unknown, secrets: readonly string[]): string | undefined {
   if (value === undefined) return undefined;
   const text = JSON.stringify(value);
-  if (secrets.some((secret) => text.includes(secret))) return undefined;
+  if (redact(text, secrets) !== text) return undefined;
   // An address with a user, a token, or base64: whoever put it there may not want to see it in a log.
   if (/:\/\/[^/]*@|eyJ[\w-]+\.|[\w+=-]{28,}/.test(text)) return undefined;
   return text.length > LONGEST_VALUE ? `${text.slice(0, LONGEST_VALUE)}…` : text;

@@ -3,13 +3,15 @@
  * The service may echo anything, also the token that we sent it.
  */
 
+import { isOwnWords, type SecretForm, secretForms } from './secret-forms.ts';
+
 const MASK = '[redacted]';
-/** Shorter than this a secret is not looked for: its letters would be found in every word. */
-const SHORTEST_SECRET = 4;
 /** A text that was cut inside a secret ends in this much of it, or more. */
 const SHORTEST_BEGINNING = 8;
 /** Credentials that look like some, whoever's they are: after an Authorization scheme, or a JWT. */
-const AUTHORIZATION = /\b(bearer|basic)\s+[A-Za-z0-9+/=._~-]{16,}/gi;
+const AUTHORIZATION = /\b(bearer|basic)\s+([A-Za-z0-9+/=._~-]{16,})/gi;
+/** What stands there in a sentence: `basic authentication-required`. */
+const WORDS = /^[A-Za-z][a-z]{0,17}(?:[-_/][a-z]{1,18}){0,3}\.?$/;
 const JWT = /\beyJ[\w-]{6,}\.[\w-]{6,}(?:\.[\w-]*)?/g;
 const LONE_SURROGATE = /\p{Surrogate}/gu;
 /** Control characters besides white space, and what hides or turns text on a terminal (zero width, direction). */
@@ -34,11 +36,13 @@ export function terminalText(text: string): string {
   return text.replace(ACTS_ON_TERMINAL, '\ufffd');
 }
 
-/** The text without the given secrets, plain or as a URL, JSON or base64 would write them. */
+/** The text without the given secrets, plain or as a URL, JSON or base64 would write them; secret-forms.ts says where they are looked for. */
 export function redact(text: string, secrets: readonly string[]): string {
   let clean = text;
-  for (const form of formsOf(secrets)) clean = withoutBeginning(clean.replaceAll(form, MASK), form);
-  return clean.replace(AUTHORIZATION, `$1 ${MASK}`).replace(JWT, MASK);
+  for (const form of secretForms(secrets)) clean = withoutBeginning(clean.replace(form.pattern, MASK), form);
+  return clean
+    .replace(AUTHORIZATION, (all, scheme: string, what: string) => (WORDS.test(what) ? all : `${scheme} ${MASK}`))
+    .replace(JWT, MASK);
 }
 
 /**
@@ -52,22 +56,12 @@ export function foreignText(text: string, secrets: readonly string[], mostChars:
   return short.replace(LONE_SURROGATE, '\ufffd');
 }
 
-function formsOf(secrets: readonly string[]): string[] {
-  const forms = secrets
-    .filter((secret) => secret.length >= SHORTEST_SECRET)
-    .flatMap((secret) => [
-      secret,
-      encodeURIComponent(secret.replace(LONE_SURROGATE, '\ufffd')),
-      JSON.stringify(secret).slice(1, -1),
-      Buffer.from(secret).toString('base64'),
-    ]);
-  // The longest first, or a short secret inside a long one would leave the rest of the long one standing.
-  return [...new Set(forms)].sort((a, b) => b.length - a.length);
-}
-
-/** A text that was cut off inside a secret still ends in the secret's beginning. */
-function withoutBeginning(text: string, form: string): string {
-  for (let length = Math.min(form.length - 1, text.length); length >= SHORTEST_BEGINNING; length--)
-    if (text.endsWith(form.slice(0, length))) return text.slice(0, -length) + MASK;
+/** A text that was cut off inside a secret still ends in the secret's beginning. What anybody's secret begins with is no secret. */
+function withoutBeginning(text: string, { text: form, publicChars }: SecretForm): string {
+  const shortest = Math.max(SHORTEST_BEGINNING, publicChars + 1);
+  for (let length = Math.min(form.length - 1, text.length); length >= shortest; length--) {
+    const beginning = form.slice(0, length);
+    if (text.endsWith(beginning) && !isOwnWords(beginning)) return text.slice(0, -length) + MASK;
+  }
   return text;
 }
