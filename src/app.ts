@@ -46,7 +46,12 @@ export async function openApp(world: Surroundings): Promise<App> {
   await makeHome(paths.root);
   await checkHomeLayout(paths.root);
   const targets = openTargets(config, clock);
-  const pacing = new Pacing({ home: config.home, clock, log: world.log });
+  const pacing = new Pacing({
+    home: config.home,
+    clock,
+    log: world.log,
+    onWait: (wait) => world.progress.wait(wait),
+  });
   const context: RunContext = {
     paths,
     timeZone: config.timeZone,

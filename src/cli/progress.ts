@@ -4,10 +4,12 @@
  */
 import type { Clock } from '../core/clock.ts';
 import {
+  type CallWait,
   NO_PROGRESS,
   type Progress,
   type ProgressBudget,
   type ProgressUnit,
+  type WaitReason,
   type WindowDone,
 } from '../core/progress.ts';
 import { counted } from './output.ts';
@@ -47,11 +49,15 @@ const LINE_EVERY_MS = 10_000;
 export function createProgress({ screen, say, isLive, clock, quiet }: ProgressOptions): Progress {
   if (quiet) return NO_PROGRESS;
   const tracks = new Map<string, Track>();
+  /** By endpoint, those that a terminal shows. */
+  const waits = new Map<string, { readonly wait: CallWait; readonly untilMs: number }>();
   let drawnMs = Number.NEGATIVE_INFINITY;
 
   const draw = () => {
     drawnMs = clock.now();
-    screen.live([...tracks.values()].map((track) => lineOf(track, clock.now())));
+    for (const [endpoint, { untilMs }] of waits) if (untilMs <= drawnMs || tracks.size === 0) waits.delete(endpoint);
+    const waiting = [...waits.values()].map(({ wait, untilMs }) => waitText({ ...wait, ms: untilMs - drawnMs }));
+    screen.live([...[...tracks.values()].map((track) => lineOf(track, drawnMs)), ...waiting]);
   };
   return {
     begin(pipeline, windows, unit = 'window', budget) {
@@ -91,6 +97,12 @@ export function createProgress({ screen, say, isLive, clock, quiet }: ProgressOp
       // Without this line gone first, it would stand there twice for a moment.
       if (isLive) draw();
       say(endOf(track, clock.now()), { pipeline });
+    },
+    wait(wait) {
+      // Without a pipeline's line nothing would ever take this one away.
+      if (!isLive || tracks.size === 0) return say(waitText(wait));
+      waits.set(wait.endpoint, { wait, untilMs: clock.now() + wait.ms });
+      draw();
     },
     note: (text) => say(text),
   };
@@ -143,6 +155,17 @@ function endOf(track: Track, nowMs: number): string {
   // What calls changed is known only when all of them are taken in together.
   const changed = track.unit === 'call' ? '' : ` ${counted(track.changed, 'slice')} changed,`;
   return `${track.pipeline}: ${windows}, ${counted(track.rows, 'row')},${changed} ${took}`;
+}
+
+const WHY: Readonly<Record<WaitReason, string>> = {
+  'retry-after': 'the service asked for it (Retry-After)',
+  'rate-limit': 'the service says that no call is left until then (X-RateLimit-Reset)',
+  another: 'the service asked another run or command for it',
+  budget: 'the budget of its calls is used up until then',
+};
+
+function waitText({ endpoint, ms, why }: CallWait): string {
+  return `${endpoint}: waits ${duration(ms)}, since ${WHY[why]}`;
 }
 
 /** Seconds below two minutes, then minutes, then hours and minutes. */

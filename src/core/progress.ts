@@ -8,9 +8,28 @@ export interface Progress {
   window(pipeline: string, done: WindowDone): void;
   /** No more of its windows will be done. */
   end(pipeline: string): void;
+  /** Calls begin to wait for their turn. */
+  wait(wait: CallWait): void;
   /** Something worth knowing now, as one line. */
   note(text: string): void;
 }
+
+/** Calls of an endpoint that wait, from now on. */
+export interface CallWait {
+  readonly endpoint: string;
+  readonly ms: number;
+  readonly why: WaitReason;
+}
+
+export type WaitReason =
+  /** The service asked for a pause. */
+  | 'retry-after'
+  /** The service says that no call is left. */
+  | 'rate-limit'
+  /** Another process was told one of the two. */
+  | 'another'
+  /** Our own budget is used up. */
+  | 'budget';
 
 export type ProgressUnit = 'window' | 'call' | 'file' | 'segment' | 'answer' | 'row';
 
@@ -38,5 +57,6 @@ export const NO_PROGRESS: Progress = {
   step: () => undefined,
   window: () => undefined,
   end: () => undefined,
+  wait: () => undefined,
   note: () => undefined,
 };

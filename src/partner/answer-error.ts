@@ -2,7 +2,6 @@
 import { EtlError } from '../core/errors.ts';
 import { LIMITS } from '../core/limits.ts';
 import { foreignText } from '../core/redact.ts';
-import { retryAfterMs } from './answer-headers.ts';
 import { boundedBody, problemText } from './problem.ts';
 import { isPassing } from './retry.ts';
 import type { Exchange } from './wire.ts';
@@ -15,12 +14,12 @@ const HINTS: Readonly<Record<number, string>> = {
   406: 'the service does not know the media type or language asked for: check `accept` in the settings',
 };
 
-/** Reads the answer's body for its message. `what` is the request, `secrets` what the message must not show. */
+/** Reads the answer's body for its message. `what` is the request, `secrets` what the message must not show, `pauseMs` the pause it asks for. */
 export async function answerError(
   exchange: Exchange,
   what: string,
   secrets: readonly string[],
-  nowMs: number,
+  pauseMs: number | null,
 ): Promise<EtlError> {
   const { status } = exchange;
   if (status >= 300 && status < 400) return redirectError(exchange, what, secrets);
@@ -32,7 +31,6 @@ export async function answerError(
   if (status === 401) return new EtlError('refused', 'token_rejected', message, details);
   if (status === 403) return new EtlError('refused', 'forbidden', message, details);
   if (!isPassing(status)) return new EtlError('failed', `http_${status}`, message, details);
-  const pauseMs = retryAfterMs(exchange.header('retry-after'), nowMs);
   return new EtlError('retry', `http_${status}`, message, pauseMs === null ? {} : { retryAfterMs: pauseMs });
 }
 

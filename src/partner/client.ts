@@ -17,11 +17,12 @@ import { isoTime } from '../core/clock.ts';
 import { asEtlError, assert, type Concern, type EtlError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import { fieldsAbout, type Log, logWith, sliceText } from '../core/log.ts';
+import type { WaitReason } from '../core/progress.ts';
 import type { FetchRecord } from '../core/records.ts';
 import { foreignText, redact } from '../core/redact.ts';
 import { noTracer, spanning, type Tracer } from '../core/tracer.ts';
 import { answerError } from './answer-error.ts';
-import { exhaustedUntilMs, retryAfterMs } from './answer-headers.ts';
+import { answerTime, exhaustedMs, retryAfterMs } from './answer-headers.ts';
 import { type Call, type Consumed, callUrl, concernOf, isAnswer } from './call.ts';
 import { abortError, givenUp, sortedThrown, totalTimeout, withoutSecrets } from './call-errors.ts';
 import type { Pacing, Turn } from './pacing.ts';
@@ -31,8 +32,8 @@ import type { Token, TokenSource } from './token.ts';
 import { ENDED, passOn } from './wait.ts';
 import { type Exchange, Wire } from './wire.ts';
 
-/** How long an exhausted rate limit may hold an endpoint back whose budget spans less. */
-const LONGEST_RESET_MS = 60_000;
+/** How long a pause may be that was named as a date by a clock that may be another one, where the budget spans less. */
+const LONGEST_UNPROVED_MS = 60_000;
 /** Of a content type in a record. */
 const CONTENT_TYPE_CHARACTERS = 200;
 /** A token lasts five minutes, so these are the last half hour's. */
@@ -207,7 +208,7 @@ export class PartnerClient {
     const { status } = exchange;
     if (!isAnswer(trip.call, status)) {
       const what = `${trip.call.method} ${trip.url.pathname}`;
-      throw await answerError(exchange, what, this.secrets(), this.options.clock.now());
+      throw await answerError(exchange, what, this.secrets(), this.retryAfterMs(trip.call, exchange));
     }
     try {
       const consumed = await trip.call.consume({
@@ -229,14 +230,18 @@ export class PartnerClient {
   /** What the answer's headers say about waiting holds for every call of the endpoint. */
   private async heedLimits(call: Call<unknown>, exchange: Exchange): Promise<void> {
     const { clock, pacing } = this.options;
-    const nowMs = clock.now();
-    const pauseMs = retryAfterMs(exchange.header('retry-after'), nowMs);
-    if (pauseMs !== null && isPassing(exchange.status)) await pacing.hold(call.endpoint, nowMs + pauseMs, this.log);
-    const remaining = exchange.header('x-ratelimit-remaining');
-    const untilMs = exhaustedUntilMs(remaining, exchange.header('x-ratelimit-reset'), nowMs);
-    // No counter of theirs runs longer than the window that we know of; a minute allows for clocks that differ.
-    const longestMs = Math.max(LONGEST_RESET_MS, call.budget.perSeconds * 1000);
-    if (untilMs !== null) await pacing.hold(call.endpoint, Math.min(untilMs, nowMs + longestMs), this.log);
+    const at = answerTime(exchange.header('date'), clock.now());
+    const hold = (ms: number, why: WaitReason) => pacing.hold(call.endpoint, at.nowMs + ms, why, this.log);
+    const pauseMs = this.retryAfterMs(call, exchange);
+    if (pauseMs !== null && isPassing(exchange.status)) await hold(pauseMs, 'retry-after');
+    const [remaining, reset] = [exchange.header('x-ratelimit-remaining'), exchange.header('x-ratelimit-reset')];
+    const exhausted = exhaustedMs(remaining, reset, at, call.budget.perSeconds * 1000);
+    if (exhausted !== null) await hold(exhausted, 'rate-limit');
+  }
+
+  private retryAfterMs({ budget }: Call<unknown>, exchange: Exchange): number | null {
+    const at = answerTime(exchange.header('date'), this.options.clock.now());
+    return retryAfterMs(exchange.header('retry-after'), at, Math.max(LONGEST_UNPROVED_MS, budget.perSeconds * 1000));
   }
 
   /** After a 401. A call that used an older token takes the current one, which costs nothing; else it asks for a new one, once. */

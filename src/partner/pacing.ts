@@ -14,6 +14,7 @@ import { isoTime } from '../core/clock.ts';
 import { assert } from '../core/errors.ts';
 import type { HomePaths } from '../core/home.ts';
 import type { Log } from '../core/log.ts';
+import type { CallWait, WaitReason } from '../core/progress.ts';
 import type { BudgetWait } from '../core/records.ts';
 import { CallWindow } from './call-window.ts';
 import type { EndpointBudget } from './settings.ts';
@@ -26,6 +27,8 @@ export const LONGEST_HOLD_MS = 3_600_000;
 const SHARED_HOLD_AGE_MS = 1_000;
 /** Shorter holds are over before another process has read of them. */
 const SHORTEST_SHARED_HOLD_MS = 2_000;
+/** Shorter waits are over before anybody wonders. */
+const SHORTEST_TOLD_MS = 5_000;
 /** Who had his turn earlier than this waited for our own bookkeeping, and not for a budget. */
 const SHORTEST_WAIT_MS = 5;
 
@@ -52,6 +55,8 @@ export interface PacingOptions {
   readonly home: HomePaths;
   readonly clock: Clock;
   readonly log: Log;
+  /** Told when calls begin to wait for long; absent: nobody asks. */
+  readonly onWait?: (wait: CallWait) => void;
 }
 
 export class Pacing {
@@ -67,9 +72,14 @@ export class Pacing {
     return this.lane(endpoint).turn(budget, options);
   }
 
-  /** Holds every further call of the endpoint back until an instant (epoch milliseconds), at most LONGEST_HOLD_MS from now. */
-  async hold(endpoint: string, untilMs: number, log: Log = this.options.log): Promise<void> {
-    await this.lane(endpoint).hold(untilMs, log);
+  /** Holds every further call of the endpoint back until an instant (epoch milliseconds by our clock), at most LONGEST_HOLD_MS from now. */
+  async hold(
+    endpoint: string,
+    untilMs: number,
+    why: WaitReason = 'retry-after',
+    log = this.options.log,
+  ): Promise<void> {
+    await this.lane(endpoint).hold(untilMs, why, log);
   }
 
   /** What calls have waited so far, by endpoint. */
@@ -107,6 +117,11 @@ interface Waiter {
 
 class Lane {
   heldUntilMs = 0;
+  private heldWhy: WaitReason = 'another';
+  /** What the driver waits for, and until when that was told last. */
+  private waitsWhy: WaitReason = 'budget';
+  private toldUntilMs = Number.NEGATIVE_INFINITY;
+  private readonly onWait: (wait: CallWait) => void;
   readonly waits = { calls: 0, ms: 0 };
   private readonly clock: Clock;
   private readonly log: Log;
@@ -127,7 +142,8 @@ class Lane {
   private awaits: 'done' | 'sent' | 'time' = 'time';
   private sleepsUntilMs = Number.NEGATIVE_INFINITY;
 
-  constructor(endpoint: string, { home, clock, log }: PacingOptions) {
+  constructor(endpoint: string, { home, clock, log, onWait = () => undefined }: PacingOptions) {
+    this.onWait = onWait;
     this.endpoint = endpoint;
     this.clock = clock;
     this.log = log;
@@ -176,11 +192,12 @@ class Lane {
     return Math.max(0, calls - this.window(budget.perSeconds).count(nowMs));
   }
 
-  async hold(untilMs: number, log: Log): Promise<void> {
+  async hold(untilMs: number, why: WaitReason, log: Log): Promise<void> {
     const nowMs = this.clock.now();
     const cappedMs = Math.min(untilMs, nowMs + LONGEST_HOLD_MS);
     if (cappedMs <= Math.max(nowMs, this.heldUntilMs)) return;
     this.heldUntilMs = cappedMs;
+    this.heldWhy = why;
     if (cappedMs - nowMs < SHORTEST_SHARED_HOLD_MS) return;
     try {
       await this.shared.hold(cappedMs);
@@ -197,8 +214,10 @@ class Lane {
       const seen = this.changes;
       try {
         const waitMs = await this.waitMs(this.queue[0]!);
-        if (waitMs > 0) await this.pause(waitMs, seen);
-        else this.giveTurn();
+        if (waitMs > 0) {
+          this.tellWait(waitMs);
+          await this.pause(waitMs, seen);
+        } else this.giveTurn();
       } catch (error) {
         this.queue.shift()?.refuse(error);
       }
@@ -215,6 +234,7 @@ class Lane {
     }
     await this.readSharedHold();
     const heldMs = this.heldUntilMs - this.clock.now();
+    this.waitsWhy = heldMs > 0 ? this.heldWhy : 'budget';
     if (heldMs > 0) return heldMs;
     if (budget.perSeconds >= SPANNING_FROM_SECONDS) return this.shared.take(budget, log);
     const waitMs = budget.isShared ? await this.sharedWaitMs(budget) : this.windowWaitMs(budget, budget.calls);
@@ -298,11 +318,22 @@ class Lane {
     this.wake();
   }
 
+  /** Told once, and again where it becomes longer. */
+  private tellWait(ms: number): void {
+    const untilMs = this.clock.now() + ms;
+    if (this.awaits !== 'time' || ms < SHORTEST_TOLD_MS || untilMs < this.toldUntilMs + SHORTEST_TOLD_MS) return;
+    this.toldUntilMs = untilMs;
+    this.onWait({ endpoint: this.endpoint, ms, why: this.waitsWhy });
+  }
+
   private async readSharedHold(): Promise<void> {
     const nowMs = this.clock.now();
     if (Math.abs(nowMs - this.sharedHoldReadMs) < SHARED_HOLD_AGE_MS) return;
     this.sharedHoldReadMs = nowMs;
     const sharedMs = await this.shared.heldUntilMs();
-    this.heldUntilMs = Math.max(this.heldUntilMs, Math.min(sharedMs, nowMs + LONGEST_HOLD_MS));
+    const untilMs = Math.min(sharedMs, nowMs + LONGEST_HOLD_MS);
+    if (untilMs <= this.heldUntilMs) return;
+    this.heldUntilMs = untilMs;
+    this.heldWhy = 'another';
   }
 }

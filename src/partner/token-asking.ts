@@ -27,6 +27,8 @@ export interface AskingOptions {
 
 /** The limits of the authentication service are far lower than the service's own, so fewer tries than a call has. */
 const MOST_TRIES = 3;
+/** Shorter pauses are over before anybody wonders. */
+const SHORTEST_TOLD_MS = 5_000;
 /** Pause after a 429 that names none. */
 const UNNAMED_PAUSE_MS = 60_000;
 
@@ -126,7 +128,11 @@ async function keepPause(options: AskingOptions, deadlineMs: number, signal: Abo
       'token_paused',
       `the authentication service wants no request before ${isoTime(pausedUntilMs)}`,
     );
-  if (pausedUntilMs > clock.now()) await clock.sleep(pausedUntilMs - clock.now(), signal);
+  const pauseMs = pausedUntilMs - clock.now();
+  if (pauseMs <= 0) return;
+  if (pauseMs >= SHORTEST_TOLD_MS)
+    log.warn(`the authentication service wants no request for ${Math.ceil(pauseMs / 1000)} s: waiting`);
+  await clock.sleep(pauseMs, signal);
 }
 
 /** Too many requests is a warning that comes before a ban: never hurry after it. */

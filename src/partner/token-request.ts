@@ -4,7 +4,7 @@ import type { Clock } from '../core/clock.ts';
 import { EtlError } from '../core/errors.ts';
 import { LIMITS } from '../core/limits.ts';
 import type { Log } from '../core/log.ts';
-import { retryAfterMs, serviceNowMs } from './answer-headers.ts';
+import { answerTime, retryAfterMs } from './answer-headers.ts';
 import { boundedBody, oauthError, problemText } from './problem.ts';
 import { isPassing } from './retry.ts';
 import type { PartnerSettings } from './settings.ts';
@@ -19,6 +19,9 @@ export interface Refused {
   /** What the service said, fit for a message. */
   readonly said: string;
 }
+
+/** How long a pause may be that was named as a date by a clock that may be another one: requests are counted by the hour. */
+const LONGEST_UNPROVED_MS = 3_600_000;
 
 const tokenShape = z.object({
   access_token: z.string().regex(TOKEN_TEXT),
@@ -52,13 +55,14 @@ export async function requestToken(
       const { bytes, end } = await boundedBody(answer.body, LIMITS.tokenBodyBytes);
       if (signal.aborted) throw signal.reason;
       const { status } = answer;
+      const at = answerTime(answer.header('date'), clock.now());
       if (status >= 200 && status < 300) {
         if (end === 'broken') throw answer.failure;
-        return tokenOf(bytes, obtainedAtMs, serviceNowMs(answer.header('date'), clock.now()), log);
+        return tokenOf(bytes, obtainedAtMs, at.serviceNowMs ?? at.nowMs, log);
       }
       const said = problemText(bytes, answer.header('content-encoding'), [clientSecret, basic]);
       const oauth = oauthError(bytes);
-      return refusalOf(status, oauth, said, retryAfterMs(answer.header('retry-after'), clock.now()));
+      return refusalOf(status, oauth, said, retryAfterMs(answer.header('retry-after'), at, LONGEST_UNPROVED_MS));
     } finally {
       answer.close();
     }

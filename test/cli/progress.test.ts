@@ -28,6 +28,36 @@ function visible(text: string): string[] {
 describe('on a terminal', () => {
   const TERMINAL = { isTTY: true, columns: 80 };
 
+  test('calls that wait have a live line, which says why, until they go on', () => {
+    const { out, clock, progress } = show({ isTTY: true, columns: 120 });
+    progress.begin('products', 2, 'call');
+    progress.wait({ endpoint: 'product', ms: 60_000, why: 'rate-limit' });
+    clock.ms += 20_000;
+    progress.begin('orders', 1);
+    expect(visible(out.text)).toEqual([
+      'products: 0/2 calls, 0 rows',
+      'orders: 0/1 window, 0 rows',
+      'product: waits 40 s, since the service says that no call is left until then (X-RateLimit-Reset)',
+    ]);
+    clock.ms += 40_000;
+    progress.window('orders', WINDOW);
+    expect(visible(out.text)).toHaveLength(2);
+  });
+
+  test('the line of a wait that was broken off goes with the last pipeline', () => {
+    const { out, progress } = show({ isTTY: true, columns: 120 });
+    progress.begin('orders', 2);
+    progress.wait({ endpoint: 'orders', ms: 600_000, why: 'retry-after' });
+    progress.end('orders');
+    expect(visible(out.text)).toEqual(['orders: 0 of 2 windows, 0 rows, 0 slices changed, took 0 s']);
+  });
+
+  test('a wait that belongs to no pipeline is a line that stays', () => {
+    const { out, progress } = show({ isTTY: true, columns: 120 });
+    progress.wait({ endpoint: 'reductions', ms: 3_000_000, why: 'budget' });
+    expect(out.text).toBe('reductions: waits 50 min, since the budget of its calls is used up until then\n');
+  });
+
   test('each pipeline has one live line with windows, rows, rate and time left', () => {
     const { out, clock, progress } = show(TERMINAL);
     progress.begin('orders', 4);
@@ -109,6 +139,13 @@ describe('on a terminal', () => {
 });
 
 describe('elsewhere', () => {
+  test('calls that wait are told once, with the reason', () => {
+    const { out, progress } = show();
+    progress.begin('products', 2, 'call');
+    progress.wait({ endpoint: 'product', ms: 60_000, why: 'retry-after' });
+    expect(out.lines.slice(1)).toEqual(['product: waits 60 s, since the service asked for it (Retry-After)']);
+  });
+
   test('there are plain lines: beginning, now and then one, end', () => {
     const { out, clock, progress } = show();
     progress.begin('orders', 40);

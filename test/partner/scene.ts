@@ -6,6 +6,7 @@ import { parseDay } from '../../src/core/days.ts';
 import { asEtlError, type EtlError } from '../../src/core/errors.ts';
 import { type HomePaths, homePaths } from '../../src/core/home.ts';
 import type { Log } from '../../src/core/log.ts';
+import type { CallWait } from '../../src/core/progress.ts';
 import type { FetchRecord } from '../../src/core/records.ts';
 import { type Answer, type Call, type Consumed, PartnerClient } from '../../src/partner/client.ts';
 import { Pacing } from '../../src/partner/pacing.ts';
@@ -49,6 +50,8 @@ export class Scene {
   readonly clock = new FakeClock().passUpTo(PASSING_MS);
   readonly log = new RecordingLog();
   readonly records: FetchRecord[] = [];
+  /** What was told of waiting for a turn. */
+  readonly waits: CallWait[] = [];
   readonly service: ScriptedService;
   readonly home: HomePaths;
   private readonly clients: PartnerClient[] = [];
@@ -169,7 +172,7 @@ export class Scene {
       random: () => 0.5,
       runId: 'r0000000000000000',
       onFetch: (record) => void this.records.push(record),
-      pacing: new Pacing({ home, clock, log }),
+      pacing: new Pacing({ home, clock, log, onWait: (wait) => void this.waits.push(wait) }),
     });
     this.clients.push(client);
     return client;

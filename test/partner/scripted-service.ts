@@ -82,6 +82,8 @@ export class ScriptedService {
     for (const { tell } of this.arrivals.filter(({ count }) => this.total >= count)) tell();
     this.arrivals = this.arrivals.filter(({ count }) => this.total < count);
     const script = isToken ? (this.tokens.shift() ?? this.grant()) : (this.answers.shift() ?? answer(200, NO_ITEMS));
+    // By the scene's clock, unless the script says another time.
+    response.setHeader('date', new Date(this.now()).toUTCString());
     await script(response, seen);
   }
 

@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { exhaustedUntilMs, retryAfterMs } from '../../src/partner/answer-headers.ts';
+import { exhaustedMs, retryAfterMs } from '../../src/partner/answer-headers.ts';
 import { backoffMs } from '../../src/partner/retry.ts';
 import { endOf, errorOf, PASSING_MS, Scene, textCall } from './scene.ts';
 import { answer, stallAfter } from './scripted-service.ts';
 
 const NOW_MS = Date.UTC(2026, 2, 14, 3, 0, 0);
+const HOUR_MS = 3_600_000;
 
 let scene: Scene;
 beforeEach(async () => {
@@ -33,7 +34,25 @@ describe('Retry-After', () => {
     ['', null],
     [null, null],
   ])('%j is a pause of %j ms', (value, ms) => {
-    expect(retryAfterMs(value, NOW_MS)).toBe(ms);
+    const at = { nowMs: NOW_MS, serviceNowMs: NOW_MS };
+    expect(retryAfterMs(value, at, HOUR_MS)).toBe(ms);
+  });
+
+  test.each([
+    ['as much behind ours', -1_800_000, 30_000],
+    ['as much ahead of ours', 1_800_000, 30_000],
+    ['unknown: it is believed for the period at the most', null, 60_000],
+  ])('a date is compared to the service’s own clock: %s', (_name, offsetMs, ms) => {
+    const named = NOW_MS + (offsetMs ?? 1_800_000) + 30_000;
+    const at = { nowMs: NOW_MS, serviceNowMs: offsetMs === null ? null : NOW_MS + offsetMs };
+    expect(retryAfterMs(new Date(named).toUTCString(), at, 60_000)).toBe(ms);
+  });
+
+  test('a date of a clock that differs is waited for as long as the service meant', async () => {
+    const ahead = (ms: number) => new Date(NOW_MS + 1_800_000 + ms).toUTCString();
+    scene.service.answers.push(answer(429, '', { date: ahead(0), 'retry-after': ahead(30_000) }));
+    await scene.client().call(textCall());
+    expect(arrivals()).toEqual([0, 30_000]);
   });
 
   test.each([
@@ -74,21 +93,33 @@ describe('Retry-After', () => {
 
 describe('an exhausted rate limit', () => {
   test.each([
-    ['0', '30', NOW_MS + 30_000],
-    ['0', String(NOW_MS / 1000 + 45), NOW_MS + 45_000],
-    ['0', String(NOW_MS + 45_000), NOW_MS + 45_000],
-    ['0', '1539261914', 1_539_261_914_000],
+    ['0', '30', 30_000],
+    ['0', String(NOW_MS / 1000 + 45), 45_000],
+    ['0', String(NOW_MS + 45_000), 45_000],
+    ['0', '1539261914', null],
     ['1', '30', null],
     ['0', 'later', null],
     ['0', null, null],
     [null, '30', null],
-  ])('remaining %j, reset %j: nothing before %j', (remaining, reset, untilMs) => {
-    expect(exhaustedUntilMs(remaining, reset, NOW_MS)).toBe(untilMs);
+  ])('remaining %j, reset %j: nothing for %j ms', (remaining, reset, ms) => {
+    const at = { nowMs: NOW_MS, serviceNowMs: NOW_MS };
+    expect(exhaustedMs(remaining, reset, at, HOUR_MS)).toBe(ms);
+  });
+
+  test.each([
+    ['half an hour behind ours', -1_800_000, 20_000],
+    ['half an hour ahead of ours', 1_800_000, 20_000],
+    ['not known, and ahead', null, 50_000],
+  ])('an instant is compared to the service’s clock, and believed for the period: %s', (_name, offsetMs, ms) => {
+    const at = { nowMs: NOW_MS, serviceNowMs: offsetMs === null ? null : NOW_MS + offsetMs };
+    const reset = (leftMs: number) => String((NOW_MS + (offsetMs ?? 1_800_000) + leftMs) / 1000);
+    expect(exhaustedMs('0', reset(20_000), at, 50_000)).toBe(ms);
+    expect(exhaustedMs('0', reset(80_000), at, 50_000)).toBe(50_000);
   });
 
   test.each([
     ['in seconds', '30', 30_000],
-    ['as an instant', String(NOW_MS / 1000 + 45), 45_000],
+    ['as an instant: for a second of the budget', String(NOW_MS / 1000 + 45), 1000],
     ['past', '1539261914', 0],
     ['absurd: a minute at the most', '99999', 60_000],
   ])('holds the endpoint back until its reset, %s', async (_name, reset, ms) => {
@@ -97,6 +128,53 @@ describe('an exhausted rate limit', () => {
     await client.call(textCall());
     await client.call(textCall());
     expect(arrivals()).toEqual([0, ms]);
+  });
+
+  test('of a clock that is ahead does not slow the calls down', async () => {
+    const ahead = { date: new Date(NOW_MS + HOUR_MS).toUTCString(), 'x-ratelimit-remaining': '0' };
+    const spent = { ...ahead, 'x-ratelimit-reset': String((NOW_MS + HOUR_MS) / 1000 + 1) };
+    scene.service.answers.push(...Array.from({ length: 5 }, () => answer(200, '{}', spent)));
+    const client = scene.client();
+    for (let n = 0; n < 5; n++) await client.call(textCall());
+    expect(arrivals()).toEqual([0, 1000, 2000, 3000, 4000]);
+  });
+});
+
+describe('who waits is told why, and for how long', () => {
+  const budget = { calls: 1, perSeconds: 200, concurrency: 1 };
+  test.each([
+    ['Retry-After', [429, { 'retry-after': '90' }], undefined, { ms: 90_000, why: 'retry-after' }],
+    [
+      'limit',
+      [200, { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '50' }],
+      undefined,
+      { ms: 50_000, why: 'rate-limit' },
+    ],
+    ['budget', [200, {}], budget, { ms: 210_000, why: 'budget' }],
+  ] as const)('%s', async (_name, [status, headers], own, wait) => {
+    scene.service.answers.push(answer(status, '{}', headers));
+    const first = scene.client({ retry: { tries: 1 } });
+    const calls = [textCall(), textCall()].map((call) => ({ ...call, ...(own ? { budget: own } : {}) }));
+    await first.call(calls[0]!).catch(() => undefined);
+    await first.call(calls[1]!);
+    expect(scene.waits).toEqual([{ endpoint: 'things', ...wait }]);
+  });
+
+  test('also of the wait that another process was asked for; a short one is not worth a word', async () => {
+    scene.service.answers.push(answer(429, '', { 'retry-after': '90' }), answer(429, '', { 'retry-after': '3' }));
+    await scene
+      .client({ retry: { tries: 1 } })
+      .call(textCall())
+      .catch(() => undefined);
+    await scene.client({ retry: { tries: 2 } }).call(textCall());
+    expect(scene.waits).toEqual([{ endpoint: 'things', ms: 90_000, why: 'another' }]);
+  });
+
+  test('of the authentication service too', async () => {
+    scene.service.tokens.push(answer(429, '', { 'retry-after': '600' }));
+    expect(await endOf(scene.tokens({ retry: { tries: 1 } }).get())).toBe('failed/token_http_429');
+    await scene.tokens().get();
+    expect(scene.log.of('warn').join('\n')).toContain('the authentication service wants no request for 600 s: waiting');
   });
 });
 
@@ -180,8 +258,10 @@ describe('the time limit of a call', () => {
 });
 
 test('a call that is tried again keeps its place before those that came later', async () => {
-  scene.service.answers.push(answer(503));
   const client = scene.client();
+  // With the token at hand the calls queue in the order in which they are made, whichever file is read first.
+  await client.call(textCall({ path: '/before', endpoint: 'other' }));
+  scene.service.answers.push(answer(503));
   const budget = { calls: 1, perSeconds: 10, concurrency: 1 };
   // The budget's ten seconds must not pass before the refused call has begun its pause.
   scene.clock.passUpTo(-1);
@@ -190,5 +270,6 @@ test('a call that is tried again keeps its place before those that came later', 
   scene.clock.passUpTo(PASSING_MS);
   await scene.clock.advance(20_000);
   await calls;
-  expect(scene.service.calls.map(({ url }) => url)).toEqual(['/api/a', '/api/a', '/api/b', '/api/c', '/api/d']);
+  const asked = scene.service.calls.slice(1).map(({ url }) => url);
+  expect(asked).toEqual(['/api/a', '/api/a', '/api/b', '/api/c', '/api/d']);
 });
