@@ -81,6 +81,7 @@ export const STEPS = [
   'normalised',
   'lake-committed',
   'checked-saved',
+  'published-early',
   'publishing',
   'published',
   'run-ended',

@@ -76,13 +76,10 @@ export interface PlanEstimate {
 
 export async function estimatePlans(context: RunContext, plans: readonly PipelinePlan[]): Promise<PlanEstimate> {
   let bytes: number | null = 0;
-  let seconds = 0;
   const pipelines = plans.map(estimateOf);
   for (const [i, plan] of plans.entries()) {
     const calls = pipelines[i]!.calls;
     if (calls === 0) continue;
-    const budget = budgetOf(context, plan);
-    if (budget) seconds += (calls * budget.perSeconds) / budget.calls;
     if (plan.kind !== 'windows') continue;
     const perDay = await bytesPerDay(context, plan.pipeline);
     bytes = bytes === null || perDay === null ? null : bytes + perDay * slicesOf(plan);
@@ -97,9 +94,18 @@ export async function estimatePlans(context: RunContext, plans: readonly Pipelin
     calls: pipelines.reduce((sum, { calls }) => sum + calls, 0),
     slices: plans.reduce((sum, plan) => sum + (plan.kind === 'windows' ? slicesOf(plan) : 0), 0),
     bytes: bytes === null ? null : Math.round(bytes),
-    minutes: seconds / 60,
+    minutes: secondsOf(context, plans) / 60,
     fromLake,
   };
+}
+
+/** How long the calls of the plans take at the least, by their budgets. */
+export function secondsOf(context: RunContext, plans: readonly PipelinePlan[]): number {
+  return plans.reduce((seconds, plan) => {
+    const { calls } = estimateOf(plan);
+    const budget = calls === 0 ? null : budgetOf(context, plan);
+    return budget ? seconds + (calls * budget.perSeconds) / budget.calls : seconds;
+  }, 0);
 }
 
 function estimateOf(plan: PipelinePlan): PipelineEstimate {

@@ -4,6 +4,7 @@ import { EtlError } from '../core/errors.ts';
 import { isNamed, type Pipeline, partsOf } from '../core/pipeline.ts';
 import { spanning } from '../core/tracer.ts';
 import { pipelineNamed, type RunContext } from './context.ts';
+import { publishWhatIsDone } from './early.ts';
 import { fetchPipeline } from './fetching.ts';
 import { keepFirstDay } from './first-day.ts';
 import { drainInbox } from './inbox.ts';
@@ -105,9 +106,13 @@ function runPipelines(
   const concerned = pipelines.flatMap((p) => [p, ...partsOf(context.pipelines, p)]);
   const everything = async (session: Session) => {
     const partners = new Partners(session);
+    // A check compares the three reports, so none of them is published without the others.
+    const afterReports = pipelines.findLastIndex(({ source }) => source.kind === 'report') + 1;
     try {
-      for (const pipeline of pipelines) {
+      for (const [at, pipeline] of pipelines.entries()) {
         if (context.signal.aborted) return;
+        if (at > 0 && at === afterReports)
+          await publishWhatIsDone(session, pipelines.slice(0, at), pipelines.slice(at));
         const area = areaOf(pipeline);
         if (area && partners.refused.has(area)) continue;
         const before = session.tally.errors.length;

@@ -9,6 +9,7 @@ import { isoTime } from '../core/clock.ts';
 import { asEtlError, type EtlError } from '../core/errors.ts';
 import { bornMs } from '../core/ids.ts';
 import { fieldsAbout } from '../core/log.ts';
+import type { Pipeline } from '../core/pipeline.ts';
 import type { DriftRecord, FetchRecord, PrunedFetch, RunRecord } from '../core/records.ts';
 import { changedSlices } from '../warehouse/changes.ts';
 import { BlockedByChecks, type Check } from '../warehouse/checks.ts';
@@ -79,6 +80,8 @@ export interface PublishWhat {
   readonly pruned: readonly PrunedFetch[];
   /** Load everything again, whatever the receipts say. */
   readonly afresh: boolean;
+  /** Slices of other pipelines are left for later; null: everything. */
+  readonly only: readonly Pipeline[] | null;
 }
 
 /** Brings one target up to the lake. Never throws for what the target does: errors are in the result. */
@@ -92,10 +95,12 @@ export async function publishTo(
   try {
     // What is made afresh is not asked: it may be damaged.
     const state = what.afresh ? { ...NO_STATE, isOutdated: true } : await target.state();
-    attempt.slices = await changedSlices(
-      { slices: await allSlices(context), afresh: what.afresh },
-      async () => state.receipts,
-    );
+    const { only, afresh } = what;
+    const isMeant = (name: string) => only === null || only.some((pipeline) => pipeline.name === name);
+    const slices = (await allSlices(context)).filter(({ pipeline }) => isMeant(pipeline.name));
+    attempt.slices = await changedSlices({ slices, afresh }, async () => state.receipts);
+    // What is left for later stays held until it is looked at again.
+    attempt.holds = attempt.standing.filter(({ pipeline }) => !isMeant(pipeline));
     const result = await publishAttempt(attempt, ending, state, what);
     await keepHolds(context, target.name, attempt.standing, attempt.holds);
     return { target: target.name, result, errors: attempt.errors, holds: attempt.holds };

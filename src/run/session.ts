@@ -6,18 +6,18 @@ import path from 'node:path';
 import { asEtlError, EtlError, EXIT, exitCodeOf } from '../core/errors.ts';
 import { fieldsAbout, logWith, TOLD_AT_END } from '../core/log.ts';
 import type { Pipeline } from '../core/pipeline.ts';
-import type { BudgetWait, DriftRecord, PublishedRecord, RunRecord, RunResult, RunSummary } from '../core/records.ts';
+import type { BudgetWait, PublishedRecord, RunRecord, RunResult, RunSummary } from '../core/records.ts';
 import { spanning } from '../core/tracer.ts';
 import { tryLock, whoHolds } from '../disk/lock.ts';
 import { Engine } from '../engine/duckdb.ts';
-import { driftField, driftKind } from '../warehouse/check-drift.ts';
-import { brokenText, type Check, mendOn } from '../warehouse/checks.ts';
-import type { CheckWarning, Target } from '../warehouse/target.ts';
+import type { Check } from '../warehouse/checks.ts';
+import type { Target } from '../warehouse/target.ts';
 import { checksFor } from './check-holds.ts';
 import { CheckedDays } from './checked.ts';
 import type { RunContext } from './context.ts';
 import { endedWell, RunLedger } from './ledger.ts';
-import { type Ending, type Published, publishTo } from './publish.ts';
+import type { Published } from './publish.ts';
+import { Publisher } from './publisher.ts';
 import { namingSlice } from './slice-problem.ts';
 import { ChangeTally, type RunChanges } from './what-changed.ts';
 import type { WindowResult } from './window.ts';
@@ -84,6 +84,7 @@ export interface Session {
   readonly ledger: RunLedger;
   readonly engine: Engine;
   readonly tally: Tally;
+  readonly publisher: Publisher;
   /** Scratch folder of this run. */
   readonly work: string;
   checked(pipeline: Pipeline): Promise<CheckedDays>;
@@ -137,9 +138,12 @@ export async function runSession(
     await mkdir(folder, { recursive: true });
     const engine = await Engine.open({ tempDir: path.join(folder, 'spill') });
     try {
-      const session = { ...sessionParts(context, ledger, engine), work: folder };
+      const parts = sessionParts(context, ledger, engine);
+      const { afresh } = publishing;
+      const publisher = new Publisher({ context: parts.context, ledger, targets: checks, afresh });
+      const session = { ...parts, publisher, work: folder };
       return await spanning(context.tracer, 'run', { run: ledger.runId, command }, async (span) => {
-        const outcome = await perform(session, work, publishing, checks);
+        const outcome = await perform(session, work, publishing.after);
         span.set({ result: outcome.run.result, exit_code: outcome.exitCode });
         span.fail(outcome.errors[0]);
         return outcome;
@@ -182,8 +186,7 @@ function interruption(reason: unknown): EtlError {
 async function perform(
   session: Session,
   work: (session: Session) => Promise<void>,
-  { targets, afresh, after }: Publishing,
-  checks: ReadonlyMap<Target, readonly Check[]>,
+  after: Publishing['after'],
 ): Promise<RunOutcome> {
   const { context, ledger, tally } = session;
   const waitedBefore = context.budgetWaits();
@@ -195,25 +198,14 @@ async function perform(
   }
   if (context.signal.aborted) tally.errors.push(interruption(context.signal.reason));
   await nameSlices(session);
-  const published: Published[] = [];
-  const toldOfChecks = new Set<string>();
   await context.step('publishing', ledger.runId);
-  for (const target of targets) {
-    const ending: Ending = (holds) => {
+  const published = await session.publisher.publishAll(
+    (holds) => {
       for (const hold of holds) tally.heldByChecks.add(`${hold.pipeline} ${hold.slice_day}`);
       return ledger.endingAs(resultOf(session), tally.exitCode(), tally.summary());
-    };
-    const what = { checks: checks.get(target) ?? [], drift: ledger.drift, pruned: ledger.pruned, afresh };
-    const result = await spanning(context.tracer, 'publish', { target: target.name }, async (span) => {
-      const published = await publishTo(context, target, ending, what);
-      span.set({ slices: published.result?.slices ?? 0, rows: published.result?.rows ?? 0 });
-      span.fail(published.errors[0]);
-      return published;
-    });
-    published.push(result);
-    tally.errors.push(...result.errors);
-    tellChecks(session, result, toldOfChecks);
-  }
+    },
+    (errors) => tally.errors.push(...errors),
+  );
   await context.step('published', ledger.runId);
   try {
     await after?.(session);
@@ -260,43 +252,6 @@ function howItWent(
     ...(waits.length > 0 ? { waits: Object.fromEntries(waits) } : {}),
     ...(loads.length > 0 ? { published: loads } : {}),
   };
-}
-
-/** Logs what broke checks, once however many targets say so; what was published in spite of one is drift of the answer that brought it. */
-function tellChecks({ context, ledger }: Session, { target, result, holds }: Published, told: Set<string>): void {
-  for (const { pipeline, slice_day: day, detail, mend } of holds) {
-    const message = `${pipeline} ${day} is held: ${detail}`;
-    if (!isNew(told, message)) continue;
-    context.log.warn(message, { code: 'check', mend, target, pipeline, slice: day });
-  }
-  for (const warning of result?.warnings ?? []) {
-    const { pipeline, day, fetch_id } = warning;
-    const message = `${pipeline} ${day ?? ''}: ${brokenText(warning)}`;
-    if (!isNew(told, message)) continue;
-    const mend = mendOn(warning.mend, day);
-    context.log.warn(message, { code: 'check', mend, target, pipeline, slice: day, request: fetch_id });
-    addDrift(ledger.drift, warning);
-  }
-}
-
-/** One record for a fetch that brought several such days. */
-function addDrift(drift: DriftRecord[], warning: CheckWarning): void {
-  const { pipeline, day, fetch_id, rows, example, mend } = warning;
-  const [kind, field] = [driftKind(warning), driftField(warning)];
-  const at = drift.findIndex(
-    (d) => d.kind === kind && d.field === field && d.fetch_id === fetch_id && d.pipeline === pipeline,
-  );
-  const { count, check } = drift[at] ?? { count: 0, check: undefined };
-  const days = [...new Set([...(check?.days ?? []), ...(day === null ? [] : [day])])].sort();
-  const record = { pipeline, fetch_id, kind, field, count: count + rows, example, check: { days, mend } };
-  if (at < 0) drift.push(record);
-  else drift[at] = record;
-}
-
-function isNew(told: Set<string>, message: string): boolean {
-  if (told.has(message)) return false;
-  told.add(message);
-  return true;
 }
 
 function resultOf({ tally }: Session): RunResult {

@@ -142,11 +142,12 @@ export function holdsTold(db: Bookkeeping): Promise<HoldTold[]> {
     .execute();
 }
 
-/** The newest run recorded; ids sort by birth. */
+/** The newest run that is recorded with its end; ids sort by birth. What came of one that is not over is still to be recorded. */
 export async function newestRunId(db: Bookkeeping): Promise<string | null> {
   const { newest } = await db
     .selectFrom('etl.run')
     .select(sql<string | null>`max(run_id)`.as('newest'))
+    .where('ended_at', 'is not', null)
     .executeTakeFirstOrThrow();
   return newest;
 }

@@ -136,7 +136,7 @@ export interface TargetState {
    * was opened with.
    */
   readonly isOutdated: boolean;
-  /** Newest run recorded in the target, or null; later ones are due for recording. */
+  /** Newest run recorded in the target with its end, or null; later ones are due for recording. */
   readonly lastRunId: string | null;
   /** The holds that it tells. */
   readonly holds: readonly HoldTold[];

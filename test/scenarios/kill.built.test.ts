@@ -13,7 +13,8 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 // The first and a later window: what was committed before the crash must stay, what was not must come.
-const places = STEPS.flatMap((step) =>
+// Published early is only what long look-ups come after: test/run/published-early.test.ts.
+const places = STEPS.filter((step) => step !== 'published-early').flatMap((step) =>
   ['normalised', 'lake-committed'].includes(step) ? [[step, 0] as const, [step, 3] as const] : [[step, 0] as const],
 );
 

@@ -230,7 +230,7 @@ export function runRecord(runId: string, fields: Partial<RunRecord> = {}): RunRe
     command: 'run',
     pipelines: ['orders'],
     started_at: '2026-01-02T03:00:00.000Z',
-    ended_at: null,
+    ended_at: '2026-01-02T03:10:00.000Z',
     result: null,
     exit_code: null,
     summary: null,

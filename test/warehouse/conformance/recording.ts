@@ -125,6 +125,13 @@ export function recording(newWarehouse: NewWarehouse): void {
       expect((await bench.target.state()).lastRunId).toBe('r3');
     });
 
+    test('a run that is not over is recorded, and is not the newest that is known: more of it is to come', async () => {
+      await publish('r1', {});
+      await publish('r2', { run: runRecord('r2', { ended_at: null }) });
+      expect(await rows('SELECT run_id FROM etl.run WHERE ended_at IS NULL')).toEqual([['r2']]);
+      expect((await bench.target.state()).lastRunId).toBe('r1');
+    });
+
     test('a fetch is recorded once, as it was first told', async () => {
       const failed = fetchRecord('f2', { status: null, sha256: null, outcome: 'failed', error_message: 'no\tanswer' });
       await publish('r1', { fetches: [fetchRecord('f1'), failed] });
