@@ -10,6 +10,7 @@ import type { Docs } from '../docs/model.ts';
 import { pageOf } from '../docs/page.ts';
 import type { Target } from '../warehouse/target.ts';
 import type { CliContext } from './context.ts';
+import { orDemo } from './demo-home.ts';
 import { addExamples } from './help.ts';
 import { counted, printJson } from './output.ts';
 import { withApp } from './with-app.ts';
@@ -39,10 +40,11 @@ export function register(program: Command, cli: CliContext): void {
 }
 
 async function docs({ out, answers = false, json = false }: Options, cli: CliContext): Promise<void> {
-  const { home } = await cli.config();
+  const at = await orDemo(cli);
+  const { home } = await at.config();
   const sources = { pipelines, clock: cli.clock, tempDir: path.join(home.work, 'docs') };
   const made = answers
-    ? await withApp(cli, async ({ targets }) => gatherDocs({ ...sources, target: await filled(targets[0]) }))
+    ? await withApp(at, async ({ targets }) => gatherDocs({ ...sources, target: await filled(targets[0]) }))
     : await gatherDocs({ ...sources, target: null });
   const folder = out === undefined ? path.join(home.root, 'docs') : path.resolve(cli.cwd, out);
   const files = [];

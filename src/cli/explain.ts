@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { prunedWords } from '../core/pruned.ts';
 import { type Explanation, explain } from '../run/explain.ts';
 import type { CliContext } from './context.ts';
+import { orDemo } from './demo-home.ts';
 import { addExamples } from './help.ts';
 import { printJson, printTable } from './output.ts';
 import { type DayWord, dayOn, dayWord } from './values.ts';
@@ -15,7 +16,9 @@ export function register(program: Command, cli: CliContext): void {
     .argument('<day>', 'day of the slice: yyyy-mm-dd, today, yesterday or today-7', dayWord)
     .option('--json', 'print one JSON document')
     .action(async (pipeline: string, day: DayWord, { json = false }: { json?: boolean }) => {
-      const explanation = await withApp(cli, (context) => explain(context, pipeline, dayOn(context.today, day)));
+      const explanation = await withApp(await orDemo(cli), (context) =>
+        explain(context, pipeline, dayOn(context.today, day)),
+      );
       if (json) printJson(cli.stdout, explanation);
       else tell(cli, explanation);
     });

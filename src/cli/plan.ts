@@ -5,6 +5,7 @@ import { estimatePlans, type PipelineEstimate, type PlanEstimate } from '../run/
 import { backfillable, chosenPipelines } from '../run/night.ts';
 import { nightPlans, windowsToBackfill } from '../run/plans.ts';
 import type { CliContext } from './context.ts';
+import { orDemo } from './demo-home.ts';
 import { addExamples } from './help.ts';
 import { counted, printJson, printTable } from './output.ts';
 import { rangeOf } from './range.ts';
@@ -28,7 +29,7 @@ export function register(program: Command, cli: CliContext): void {
     .option('--refetch', 'as of backfill')
     .option('--json', 'print one JSON document')
     .action(async (names: string[], options: Options) => {
-      const plan = await withApp(cli, async (context) => {
+      const plan = await withApp(await orDemo(cli), async (context) => {
         const pipelines = chosenPipelines(context, names);
         const range = rangeIn(options, context.today);
         const { refetch = false } = options;

@@ -4,6 +4,7 @@ import { EtlError } from '../core/errors.ts';
 import { retryRejects } from '../run/again.ts';
 import { listRejects } from '../run/explain.ts';
 import type { CliContext } from './context.ts';
+import { orDemo } from './demo-home.ts';
 import { addExamples } from './help.ts';
 import { tellOutcome } from './outcome.ts';
 import { printJson, printTable } from './output.ts';
@@ -33,7 +34,7 @@ export function register(program: Command, cli: CliContext): void {
           });
         return tellOutcome(cli, await withRun(cli, (context) => retryRejects(context, pipeline)), json);
       }
-      const rejects = await withApp(cli, (context) => listRejects(context, pipeline, limit));
+      const rejects = await withApp(await orDemo(cli), (context) => listRejects(context, pipeline, limit));
       if (json) return printJson(cli.stdout, rejects);
       if (rejects.length === 0) return void cli.stdout.write('No rejects.\n');
       printTable(

@@ -4,6 +4,7 @@ import { partnerIfAny } from '../run/partners.ts';
 import { type LookupStatus, type PipelineStatus, type Status, statusOf } from '../run/status.ts';
 import { type ScheduleStatus, scheduleStatus } from '../serve/schedule-status.ts';
 import type { CliContext } from './context.ts';
+import { orDemo } from './demo-home.ts';
 import { addExamples } from './help.ts';
 import { counted, printJson, printTable } from './output.ts';
 import { schedulesOf } from './serve.ts';
@@ -16,8 +17,9 @@ export function register(program: Command, cli: CliContext): void {
     .description('freshness of every pipeline, the grid of days, holds, rejects, drift, the last runs')
     .option('--json', 'print one JSON document')
     .action(async ({ json = false }: { json?: boolean }) => {
-      const config = await cli.config();
-      const [status, schedule, mayCall] = await withApp(cli, async (context) => {
+      const at = await orDemo(cli);
+      const config = await at.config();
+      const [status, schedule, mayCall] = await withApp(at, async (context) => {
         const schedules = schedulesOf(config, context.pipelines.filter(isNamed));
         const schedule = await scheduleStatus(context.paths, schedules, cli.clock.now());
         return [await statusOf(context), schedule, partnerIfAny(context, 'reports') !== null] as const;

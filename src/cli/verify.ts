@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { EXIT } from '../core/errors.ts';
 import { type Verification, verify } from '../run/verify.ts';
 import type { CliContext } from './context.ts';
+import { orDemo } from './demo-home.ts';
 import { addExamples } from './help.ts';
 import { counted, printJson, printTable } from './output.ts';
 import { withApp } from './with-app.ts';
@@ -12,7 +13,7 @@ export function register(program: Command, cli: CliContext): void {
     .description('compare vault, lake and targets to the last digit, and run all checks; exit 1 on any difference')
     .option('--json', 'print one JSON document')
     .action(async ({ json = false }: { json?: boolean }) => {
-      const result = await withApp(cli, verify);
+      const result = await withApp(await orDemo(cli), verify);
       const { differences } = result;
       cli.finish(differences.length > 0 ? EXIT.failed : EXIT.done);
       if (json) return printJson(cli.stdout, result);

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { EtlError } from '../../core/errors.ts';
 import { readQuestions } from '../../warehouse/questions.ts';
 import type { CliContext } from '../context.ts';
+import { orDemo } from '../demo-home.ts';
 import { fold } from '../fold.ts';
 import { addExamples } from '../help.ts';
 import { printCsv, printJson } from '../output.ts';
@@ -17,7 +18,7 @@ export function register(program: Command, cli: CliContext): void {
     .argument('[question...]', 'its number, or some of its words; all are listed when there are none');
   addAnswerOptions(command).action(async (words: string[], options: AnswerOptions) => {
     if (words.length === 0) return list(cli, options);
-    return withApp(cli, async ({ targets }) => {
+    return withApp(await orDemo(cli), async ({ targets }) => {
       const target = chosenTarget(targets, options.target);
       const question = chosenQuestion(await readQuestions(target.name), words);
       const { number, slug, question: text, reading, sql } = question;

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { CliContext } from '../context.ts';
+import { orDemo } from '../demo-home.ts';
 import { addExamples } from '../help.ts';
 import { withApp } from '../with-app.ts';
 import { type AnswerOptions, addAnswerOptions, answer, chosenTarget } from './options.ts';
@@ -17,7 +18,7 @@ export function register(program: Command, cli: CliContext): void {
     .option('--file <path>', 'read the statement from here');
   addAnswerOptions(command).action(async (query: string | undefined, options: Options) => {
     const sql = await sqlFrom(cli, query, options.file);
-    await withApp(cli, ({ targets }) => answer(cli, chosenTarget(targets, options.target), sql, options));
+    await withApp(await orDemo(cli), ({ targets }) => answer(cli, chosenTarget(targets, options.target), sql, options));
   });
   sqlAsOperand(command);
   addExamples(command, [
