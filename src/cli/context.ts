@@ -137,7 +137,7 @@ export class CliContext {
   }
 
   /** Says something on stderr that is no part of the log, in the format of everything there. */
-  say(text: string, fields: Readonly<Record<string, unknown>> = {}, level: 'info' | 'error' = 'info'): void {
+  say(text: string, fields: Readonly<Record<string, unknown>> = {}, level: 'info' | 'warn' | 'error' = 'info'): void {
     if (this.verbosity.format === 'text') this.screen.print(text);
     else this.log[level](text, fields);
   }

@@ -51,6 +51,7 @@ export async function runChecks(world: DoctorWorld): Promise<NamedFinding[]> {
   const checks: readonly (readonly [string, () => Finding | Promise<Finding>])[] = [
     ['node', () => checkNode(world.nodeVersion)],
     ['settings', () => checkSettings(world.config)],
+    ['today', () => checkToday(world.config)],
     ['eans', () => checkEans(world.config)],
     ['home', () => checkHome(world.config.home.root)],
     ['rights', () => checkHomeRights(world.config.home.root, world.uid)],
@@ -89,6 +90,14 @@ function checkSettings(config: Config): Finding {
   const files = config.files.join(' and ');
   if (config.warnings.length === 0) return ok(files);
   return warning(`${files}: ${config.warnings.join('; ')}`, 'mend the environment, or ignore it knowingly');
+}
+
+function checkToday({ today }: Config): Finding {
+  if (today === null) return ok('by the clock');
+  return warning(
+    `${today} is pretended: every run is made for that day, and on any other one no alert is sent`,
+    'unset PARTNER_ETL_TODAY: it is there to reproduce a night; it stands in the environment, in .env or in what starts the program',
+  );
 }
 
 async function checkEans({ eans: { file, query } }: Config): Promise<Finding> {

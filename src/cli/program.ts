@@ -1,5 +1,6 @@
 /** The command line: which commands there are, what is true for all of them, and how they end. */
 import { type Command, CommanderError, Option } from 'commander';
+import { pretendedDay } from '../config/environment.ts';
 import { asEtlError, EXIT, exitCodeOf } from '../core/errors.ts';
 import * as again from './again.ts';
 import * as backfill from './backfill.ts';
@@ -80,6 +81,7 @@ export function buildProgram(context: CliContext): Command {
     .hook('preAction', (_, action) => {
       const { verbose = false, quiet = false, log = 'text' } = action.optsWithGlobals<GlobalOptions>();
       context.settle({ verbose, quiet, format: log });
+      sayPretendedDay(context);
     });
   for (const command of COMMANDS) command.register(program, context);
   addExamples(program, [
@@ -91,6 +93,14 @@ export function buildProgram(context: CliContext): Command {
   ]);
   addBelow(program, (width) => `\n${fold(EXIT_CODES, width)}`);
   return program;
+}
+
+/** Also with --quiet, in which a forgotten variable would do the most harm: a night is loaded for another day, and nobody is alerted. */
+function sayPretendedDay(context: CliContext): void {
+  const day = pretendedDay(context.env);
+  if (day === null) return;
+  const text = `PARTNER_ETL_TODAY is set: every command takes ${day} for today, and alerts are sent on no other day`;
+  context.say(text, { today: day }, context.verbosity.quiet ? 'error' : 'warn');
 }
 
 interface GlobalOptions {

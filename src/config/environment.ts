@@ -62,6 +62,12 @@ export function variable(env: Environment, name: string): string | null {
   return value === undefined || value.trim() === '' ? null : value;
 }
 
+/** The day that PARTNER_ETL_TODAY pretends; null where it is not set, or no day, which the settings refuse. */
+export function pretendedDay(env: Environment): Day | null {
+  const text = variable(env, 'PARTNER_ETL_TODAY')?.trim() ?? '';
+  return isDay(text) ? text : null;
+}
+
 /** Values in the environment that nobody may ever see, also inside other texts. */
 export function secretsIn(env: Environment): string[] {
   const names = Object.keys(env).filter((name) =>

@@ -169,6 +169,17 @@ describe('doctor', () => {
     expect(await readdir(root)).toEqual(['config']);
   });
 
+  test('a day that is pretended is warned of, with what it does to alerts', async () => {
+    const { stderr, report } = await diagnose({ PARTNER_ETL_TODAY: '2026-03-01' });
+    expect(report.checks.find(({ check }) => check === 'today')).toMatchObject({
+      state: 'warning',
+      detail: expect.stringMatching(/2026-03-01.*no alert/),
+      mend: expect.stringContaining('PARTNER_ETL_TODAY'),
+    });
+    expect(stderr.lines.filter((line) => line.includes('PARTNER_ETL_TODAY'))).toHaveLength(1);
+    expect(stateOf((await diagnose({})).report, 'today')).toBe('ok');
+  });
+
   test('with credentials nothing is broken, and the service was not called', async () => {
     const { env, sandbox } = await sandboxEnvironment();
     const { code, report } = await diagnose(env);

@@ -1,5 +1,8 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import type { Command } from 'commander';
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildProgram } from '../../src/cli/program.ts';
 import { EtlError, EXIT, exitCodeOf } from '../../src/core/errors.ts';
 import { fakeContext, run } from './surroundings.ts';
@@ -98,6 +101,45 @@ describe('the command line', () => {
     expect(code).toBe(EXIT.usage);
     expect(stderr.text).toContain('Usage: partner-etl');
     expect(stdout.text).toBe('');
+  });
+});
+
+describe('while PARTNER_ETL_TODAY is set', () => {
+  const env = { PARTNER_ETL_TODAY: '2026-03-01' };
+  const SAID = /^PARTNER_ETL_TODAY is set: every command takes 2026-03-01 for today, and alerts /;
+  let home: string;
+  beforeAll(async () => {
+    home = await mkdtemp(path.join(tmpdir(), 'partner-etl-today-'));
+  });
+  afterAll(() => rm(home, { recursive: true, force: true }));
+
+  test.each([
+    ['reports', ['status', '--json']],
+    ['plans', ['plan', '--json']],
+    ['explains', ['explain', 'orders', '2026-02-01', '--json']],
+    ['is quiet', ['status', '--quiet', '--json']],
+    ['needs no settings', ['ask', '--json']],
+    ['fails', ['run']],
+  ])('a command that %s says so in one line, and only on stderr', async (_, words) => {
+    const { stdout, stderr } = await run(words, { env: { ...env, PARTNER_ETL_HOME: home } });
+    expect(stderr.lines[0]).toMatch(SAID);
+    expect(stderr.lines.filter((line) => SAID.test(line))).toHaveLength(1);
+    if (words.includes('--json')) expect(() => JSON.parse(stdout.text)).not.toThrow();
+  });
+
+  test.each([[['status', '--json', '--log', 'json']], [['status', '--json', '--log', 'json', '--quiet']]])(
+    'as a line of JSON where stderr has such: %j',
+    async (words) => {
+      const { stderr } = await run(words, { env: { ...env, PARTNER_ETL_HOME: home } });
+      expect(JSON.parse(stderr.lines[0]!)).toMatchObject({ message: expect.stringMatching(SAID) });
+    },
+  );
+
+  test('without it nothing is said, nor for a day that is none', async () => {
+    for (const value of ['', ' ', 'tomorrow']) {
+      const { stderr } = await run(['status', '--json'], { env: { PARTNER_ETL_TODAY: value, PARTNER_ETL_HOME: home } });
+      expect(stderr.text).not.toContain('for today');
+    }
   });
 });
 
