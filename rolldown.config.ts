@@ -8,6 +8,6 @@ export default defineConfig({
   input: 'src/main.ts',
   platform: 'node',
   logLevel: 'warn',
-  external: [/^@duckdb\/node-bindings/, /^@opentelemetry\//, 'fastify', 'nodemailer', 'pg-native', 'pino'],
+  external: [/^@duckdb\/node-bindings/, /^@opentelemetry\//, 'fastify', 'libsql', 'nodemailer', 'pg-native', 'pino'],
   output: { dir: 'dist/src', format: 'esm', chunkFileNames: '[name]-[hash].js', sourcemap: true },
 });

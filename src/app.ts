@@ -18,6 +18,7 @@ import { Pacing } from './partner/pacing.ts';
 import type { Area } from './partner/settings.ts';
 import { CachedTokenSource } from './partner/token.ts';
 import type { LookupContext, Partner, RunContext, Step } from './run/context.ts';
+import { openSqliteState } from './store/sqlite.ts';
 import { openDuckdbTarget } from './warehouse/duckdb/target.ts';
 import { openPostgresTarget } from './warehouse/postgres/target.ts';
 import type { Target } from './warehouse/target.ts';
@@ -45,6 +46,7 @@ export async function openApp(world: Surroundings): Promise<App> {
   const paths = config.home;
   await makeHome(paths.root);
   await checkHomeLayout(paths.root);
+  const state = await openSqliteState(paths.database);
   const targets = openTargets(config, clock);
   const pacing = new Pacing({
     home: config.home,
@@ -63,6 +65,7 @@ export async function openApp(world: Surroundings): Promise<App> {
     reports: new Map(Object.entries(config.reports)),
     lookups: lookupsOf(config),
     targets,
+    state,
     vault: new Vault(paths.root, paths.vault, (message, fields) => world.log.warn(message, fields), {
       stateDir: paths.state,
       scopes: scopesOf(pipelines),
@@ -78,7 +81,7 @@ export async function openApp(world: Surroundings): Promise<App> {
     budgetWaits: () => pacing.waits(),
     openClient: (area, runId, onFetch) => openPartner(world, pacing, area, runId, onFetch),
   };
-  return { context, close: async () => void (await Promise.all(targets.map((t) => t.close()))) };
+  return { context, close: async () => void (await Promise.all([state.close(), ...targets.map((t) => t.close())])) };
 }
 
 /** By which name people replay the pipeline. */

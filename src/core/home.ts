@@ -11,6 +11,8 @@ export interface HomePaths {
   readonly manifests: string;
   readonly runs: string;
   readonly locks: string;
+  /** The database of everything that is remembered between runs. */
+  readonly database: string;
   /** Token cache, circuit, pacing between processes. */
   readonly state: string;
   /** Scratch space of runs; whatever lies there may be deleted when no run is at work. */
@@ -31,6 +33,7 @@ export function homePaths(root: string): HomePaths {
     manifests: at('manifests'),
     runs: at('runs'),
     locks: at('locks'),
+    database: at('state.db'),
     state: at('state'),
     work: at('work'),
     inbox: at('inbox'),

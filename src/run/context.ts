@@ -23,6 +23,7 @@ import type { Vault } from '../extract/vault.ts';
 import type { Lake } from '../lake/lake.ts';
 import type { PartnerClient } from '../partner/client.ts';
 import type { Area, PartnerSettings } from '../partner/settings.ts';
+import type { State } from '../store/state.ts';
 import type { Target } from '../warehouse/target.ts';
 
 /** What look-ups and files are told, beside the service's own settings. */
@@ -51,6 +52,7 @@ export interface RunContext {
   readonly reports: ReadonlyMap<string, PlanSettings>;
   readonly lookups: LookupContext;
   readonly targets: readonly Target[];
+  readonly state: State;
   readonly vault: Vault;
   readonly lake: Lake;
   readonly clock: Clock;

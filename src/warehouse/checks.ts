@@ -16,8 +16,8 @@ import path from 'node:path';
 import { addDays, type Day } from '../core/days.ts';
 import { EtlError } from '../core/errors.ts';
 import { namesIn } from '../disk/atomic.ts';
+import { packageRoot } from '../disk/package-root.ts';
 import { headedSql } from './headed-sql.ts';
-import { packageRoot } from './migrations.ts';
 import { onDays } from './slice-sql.ts';
 import type { TargetName } from './target.ts';
 

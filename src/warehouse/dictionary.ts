@@ -20,7 +20,7 @@ import path from 'node:path';
 import { parseDocument } from 'yaml';
 import { z } from 'zod';
 import { EtlError } from '../core/errors.ts';
-import { packageRoot } from './migrations.ts';
+import { packageRoot } from '../disk/package-root.ts';
 
 /** A column or an argument, with its meaning. */
 export interface NamedMeaning {

@@ -5,9 +5,8 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { EtlError } from '../core/errors.ts';
-import { readIfThere } from '../disk/atomic.ts';
+import { packageRoot } from '../disk/package-root.ts';
 import type { TargetName } from './target.ts';
 
 export interface Migration {
@@ -66,15 +65,4 @@ export function pendingMigrations(ours: readonly Migration[], applied: readonly 
   }
   const done = new Set(applied.map((there) => there.number));
   return ours.filter((migration) => !done.has(migration.number));
-}
-
-/** The folder of this package, whether this runs from src/ or from dist/src/. */
-export async function packageRoot(): Promise<string> {
-  const start = path.dirname(fileURLToPath(import.meta.url));
-  for (let folder = start; ; folder = path.dirname(folder)) {
-    const text = await readIfThere(path.join(folder, 'package.json'));
-    if (text !== null && (JSON.parse(text) as { name?: string }).name === 'partner-etl') return folder;
-    if (folder === path.dirname(folder))
-      throw new EtlError('bug', 'package_root', `no package.json of partner-etl above ${start}`);
-  }
 }

@@ -8,8 +8,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { EtlError } from '../core/errors.ts';
+import { packageRoot } from '../disk/package-root.ts';
 import { headedSql } from './headed-sql.ts';
-import { packageRoot } from './migrations.ts';
 import type { TargetName } from './target.ts';
 
 export interface Question {

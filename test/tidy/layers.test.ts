@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { importsOf, sourcesIn } from './sources.ts';
 
 /** Who may import whom, besides itself and packages. Imports point one way: downwards in this table. */
-const STAGE = ['core', 'engine', 'disk'];
+const STAGE = ['core', 'engine', 'disk', 'store'];
 const STAGES = ['partner', 'extract', 'normalise', 'lake', 'warehouse'];
 const RUN = [...STAGE, ...STAGES, 'pipelines'];
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
@@ -11,6 +11,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   sandbox: ['core'],
   engine: ['core'],
   disk: ['core', 'engine'],
+  store: ['core', 'disk'],
   partner: STAGE,
   extract: [...STAGE, 'partner'],
   normalise: STAGE,

@@ -1,0 +1,27 @@
+/** Single facts by name, as JSON: what a part of the program wants to find again, and can do without when it is lost. */
+import type { ZodType } from 'zod';
+import type { State, StateDb } from './state.ts';
+import { ACCOUNT } from './tables.ts';
+
+/** What was noted; null where nothing was, or something else than `shape`. */
+export async function readMemo<T>(db: StateDb, name: string, shape: ZodType<T>): Promise<T | null> {
+  const row = await db
+    .selectFrom('memo')
+    .select('value')
+    .where('account', '=', ACCOUNT)
+    .where('name', '=', name)
+    .executeTakeFirst();
+  return row === undefined ? null : (shape.safeParse(JSON.parse(row.value)).data ?? null);
+}
+
+/** `at`: ISO 8601 UTC. What was noted under the name before is gone. */
+export async function writeMemo(state: State, name: string, value: unknown, at: string): Promise<void> {
+  const noted = { value: JSON.stringify(value), noted_at: at };
+  await state.write((tx) =>
+    tx
+      .insertInto('memo')
+      .values({ account: ACCOUNT, name, ...noted })
+      .onConflict((conflict) => conflict.columns(['account', 'name']).doUpdateSet(noted))
+      .execute(),
+  );
+}

@@ -1,0 +1,167 @@
+/**
+ * The state as a SQLite file, by libsql (prebuilt, with better-sqlite3's interface).
+ *
+ * Traps, each seen: a blob comes back as an ArrayBuffer; an integer above 2^53 comes back rounded, so none is stored; a transaction
+ * that begins by reading (`BEGIN`) fails at its first write when another process has written meanwhile, so all begin with
+ * `BEGIN IMMEDIATE`. Waiting for another writer blocks the thread, so transactions must be short.
+ */
+import { chmodSync, closeSync, openSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  Kysely,
+  type QueryResult,
+  SqliteDialect,
+  SqliteDriver,
+} from 'kysely';
+import Database from 'libsql';
+import { systemClock } from '../core/clock.ts';
+import { EtlError } from '../core/errors.ts';
+import { prepareSchema } from './schema.ts';
+import type { State } from './state.ts';
+import type { StateTables } from './tables.ts';
+
+/** How long a statement waits for the transactions of other processes. */
+const BUSY_MS = 10_000;
+const LONGEST_PAUSE_MS = 16;
+
+/**
+ * Opens the state and makes its tables where there are none. The file holds the short-lived token, so nobody else may read it.
+ * Errors: `failed/damaged_state` for what is no sound database, `failed/newer_state`, `failed/older_state`.
+ */
+export async function openSqliteState(file: string): Promise<State> {
+  await mkdir(path.dirname(file), { recursive: true });
+  closeSync(openSync(file, 'a', 0o600));
+  chmodSync(file, 0o600);
+  const database = open(file);
+  const db = new Kysely<StateTables>({ dialect: new PatientDialect(database) });
+  const state: State = {
+    engine: 'sqlite',
+    db,
+    write: (work) => db.transaction().execute(work),
+    close: () => db.destroy(),
+  };
+  try {
+    await prepareSchema(state, file, (script) => void database.exec(script));
+  } catch (cause) {
+    await state.close();
+    throw cause instanceof EtlError ? cause : damaged(file, cause);
+  }
+  return state;
+}
+
+function open(file: string): Database.Database {
+  let database: Database.Database | null = null;
+  try {
+    database = new Database(file);
+    database.pragma('busy_timeout = 0');
+    database.pragma('journal_mode = WAL');
+    database.pragma('synchronous = FULL');
+    return database;
+  } catch (cause) {
+    database?.close();
+    throw damaged(file, cause);
+  }
+}
+
+/**
+ * Whether every page of the file is sound; grows with the file (some 100 MB a second), so a run looks once at its beginning.
+ * Errors: `failed/damaged_state` with what SQLite says.
+ */
+export function proveSqliteFile(file: string): void {
+  const database = new Database(file);
+  try {
+    const rows = database.pragma('quick_check') as readonly { readonly quick_check: string }[];
+    const said = rows.map((row) => row.quick_check).join('; ');
+    if (said !== 'ok') throw new Error(said);
+  } catch (cause) {
+    throw damaged(file, cause);
+  } finally {
+    database.close();
+  }
+}
+
+function damaged(file: string, cause: unknown): EtlError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new EtlError('failed', 'damaged_state', `${file} is no sound state database: ${why}`, {
+    cause,
+    concern: { file },
+    hint: 'take the newest backup and make the rest again: partner-etl rebuild --state',
+  });
+}
+
+class PatientDialect extends SqliteDialect {
+  private readonly database: Database.Database;
+
+  constructor(database: Database.Database) {
+    super({ database });
+    this.database = database;
+  }
+
+  override createDriver(): SqliteDriver {
+    return new PatientDriver(this.database);
+  }
+}
+
+class PatientDriver extends SqliteDriver {
+  private readonly connection: PatientConnection;
+
+  constructor(database: Database.Database) {
+    super({ database });
+    this.connection = new PatientConnection(database);
+  }
+
+  override async acquireConnection(): Promise<DatabaseConnection> {
+    await super.acquireConnection(); // waits for its turn
+    return this.connection;
+  }
+
+  override beginTransaction(): Promise<void> {
+    return this.connection.begin();
+  }
+}
+
+class PatientConnection implements DatabaseConnection {
+  private readonly database: Database.Database;
+
+  constructor(database: Database.Database) {
+    this.database = database;
+  }
+
+  /** By `exec`: a prepared BEGIN that has failed would keep its outdated view of the file, and could never begin. */
+  begin(): Promise<void> {
+    return patiently(() => void this.database.exec('BEGIN IMMEDIATE'));
+  }
+
+  /** One statement for all tries: the next try resets what the one before has begun. */
+  async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
+    const statement = await patiently(() => this.database.prepare(sql));
+    if (statement.reader) return { rows: await patiently(() => statement.all(parameters) as R[]) };
+    const { changes } = await patiently(() => statement.run(parameters));
+    return { rows: [], numAffectedRows: BigInt(changes) };
+  }
+
+  // biome-ignore lint/correctness/useYield: nothing here is read as a stream.
+  async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
+    throw new EtlError('bug', 'no_stream', 'the state is read in pages, not as a stream');
+  }
+}
+
+/** Tries again what found the file busy, until BUSY_MS have passed: of real time, as other processes go by it. */
+async function patiently<T>(work: () => T): Promise<T> {
+  const until = systemClock.now() + BUSY_MS;
+  for (let pauseMs = 1; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+    try {
+      return work();
+    } catch (error) {
+      if (!isBusy(error) || systemClock.now() >= until) throw error;
+    }
+    await systemClock.sleep(pauseMs);
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY');
+}

@@ -1,0 +1,22 @@
+/**
+ * The state: what the program must remember between runs, as one SQL database. A SQLite file under the home directory, or a schema in
+ * Postgres; the same tables and the same queries on both, so nothing outside this folder knows which one it is.
+ *
+ * Writing goes through `write`, whose transactions come one after the other in all processes: SQLite has one writer, and in Postgres
+ * each takes the same advisory lock. So what a transaction has read cannot be changed by another one before it commits.
+ * Reading never waits for a writer (SQLite in WAL mode). A committed transaction is on disk (`synchronous=FULL`).
+ */
+import type { Kysely, Transaction } from 'kysely';
+import type { StateTables } from './tables.ts';
+
+export type StateDb = Kysely<StateTables>;
+export type StateTransaction = Transaction<StateTables>;
+
+export interface State {
+  readonly engine: 'sqlite' | 'postgres';
+  /** For reading, outside any transaction. Not to be used inside `write`: SQLite has one connection, which that one holds. */
+  readonly db: StateDb;
+  /** Commits when `work` resolves, rolls back when it throws. Keep it short: whoever wants to write waits for it. */
+  write<T>(work: (tx: StateTransaction) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}

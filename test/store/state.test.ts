@@ -1,0 +1,78 @@
+import { mkdtemp, open, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { sql } from 'kysely';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openSqliteState, proveSqliteFile } from '../../src/store/sqlite.ts';
+import { type StatePlace, stateConformance } from './conformance.ts';
+
+async function newFolder(): Promise<string> {
+  return mkdtemp(path.join(tmpdir(), 'partner-etl-state-'));
+}
+
+async function sqlitePlace(): Promise<StatePlace> {
+  const folder = await newFolder();
+  const open = () => openSqliteState(path.join(folder, 'state.db'));
+  return {
+    open,
+    async setVersion(version) {
+      const state = await open();
+      await state.write((tx) => tx.updateTable('state_version').set({ version }).execute());
+      await state.close();
+    },
+    remove: () => rm(folder, { recursive: true }),
+  };
+}
+
+stateConformance(sqlitePlace);
+
+describe('the file', () => {
+  let folder: string;
+  let file: string;
+  beforeEach(async () => {
+    folder = await newFolder();
+    file = path.join(folder, 'home', 'state.db');
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  test('it and what lies beside it can be read by its owner alone', async () => {
+    const state = await openSqliteState(file);
+    const modes = await Promise.all(
+      ['', '-wal', '-shm'].map(async (end) => (await stat(`${file}${end}`)).mode & 0o777),
+    );
+    await state.close();
+    expect(modes).toEqual([0o600, 0o600, 0o600]);
+  });
+
+  test('what is no database is refused by name, with what to do', async () => {
+    await (await openSqliteState(file)).close();
+    for (const end of ['-wal', '-shm']) await rm(`${file}${end}`, { force: true });
+    await writeFile(file, 'no database at all, but long enough to be one');
+    await expect(openSqliteState(file)).rejects.toMatchObject({
+      kind: 'failed',
+      code: 'damaged_state',
+      message: expect.stringContaining(file),
+      hint: expect.stringContaining('rebuild --state'),
+    });
+  });
+
+  test('a damaged page is found by the proof', async () => {
+    const state = await openSqliteState(file);
+    await state.write(async (tx) => {
+      for (let i = 0; i < 500; i++)
+        await tx
+          .insertInto('memo')
+          .values({ account: 'default', name: `name ${i}`, value: 'x'.repeat(200), noted_at: '' })
+          .execute();
+    });
+    await sql`PRAGMA wal_checkpoint(TRUNCATE)`.execute(state.db);
+    await state.close();
+    proveSqliteFile(file);
+    for (const end of ['-wal', '-shm']) await rm(`${file}${end}`, { force: true });
+    const { size } = await stat(file);
+    const handle = await open(file, 'r+');
+    await handle.write(Buffer.alloc(4096, 7), 0, 4096, Math.floor(size / 2 / 4096) * 4096);
+    await handle.close();
+    expect(() => proveSqliteFile(file)).toThrow(expect.objectContaining({ code: 'damaged_state' }));
+  });
+});
