@@ -1,4 +1,5 @@
-import { column, declarePipeline } from '../src/core/pipeline.ts';
+import { LIMITS } from '../src/core/limits.ts';
+import { column, declarePipeline, reading } from '../src/core/pipeline.ts';
 
 export const processStatuses = declarePipeline({
   name: 'process-statuses',
@@ -6,26 +7,45 @@ export const processStatuses = declarePipeline({
   about:
     'What became of asynchronous requests, as versions; the service forgets them after 48 hours. The view process_status shows the state of each.',
   source: { kind: 'lookup', lookup: 'process-status' },
+  reading: reading({
+    // `id` up to version 4 of the interface, `processStatusId` from version 5 on.
+    match: {
+      members: ['processStatusId', 'id'],
+      to: 'id',
+      form: 'id',
+      unnamedWhen: { member: 'askedBy', value: 'start' },
+    },
+    needs: ['status'],
+    outcomes: { 404: 'not_found', 410: 'not_found' },
+    isTolerant: true,
+    mostBytes: LIMITS.stateAnswerBytes,
+  }),
   table: 'process_status_version',
   columns: [
-    column(1, 'processStatusId', 'text', 'the process', { required: true }),
-    column(2, 'observedOn', 'day', 'day on which this version was first seen', { required: true }),
-    column(3, 'observedFrom', 'utc-time', 'when this version was first seen', { required: true }),
-    column(4, 'outcome', 'text', 'found, or not_found (404: the service has forgotten it)', { required: true }),
+    column(1, 'id', 'text', 'the process', { required: true, column: 'process_status_id', origin: 'request' }),
+    column(2, 'observedOn', 'day', 'day on which this version was first seen', { required: true, origin: 'answer' }),
+    column(3, 'observedFrom', 'utc-time', 'when this version was first seen', { required: true, origin: 'answer' }),
+    column(4, 'outcome', 'text', 'found, or not_found (404: the service has forgotten it)', {
+      required: true,
+      origin: 'answer',
+    }),
     column(5, 'entityId', 'text', 'what the process is about; of a creation known only after its end'),
     column(6, 'eventType', 'text', 'what was asked for, such as CREATE_SUBSCRIPTION'),
     column(7, 'description', 'text', 'the same in words'),
-    column(8, 'status', 'text', 'PENDING, or its end: SUCCESS, FAILURE, TIMEOUT'),
+    column(8, 'status', 'text', 'PENDING, or its end: SUCCESS, FAILURE, TIMEOUT', {
+      known: ['PENDING', 'SUCCESS', 'FAILURE', 'TIMEOUT'],
+    }),
     column(9, 'errorMessage', 'text', 'why it failed'),
     column(10, 'createTimestamp', 'utc-time', 'when it began'),
-    column(11, 'links', 'json', 'as sent: [{rel, href, method}]'),
+    column(11, 'links', 'json', 'as sent: [{rel, href, method}]', { json: 'any' }),
     column(
       12,
       'askedBy',
       'text',
       'start: the answer to a request of ours; status: asked for afterwards; message: asked for after a push message',
+      { origin: 'request', known: ['start', 'status', 'message'] },
     ),
-    column(13, 'reason', 'text', 'what the service said where it told no process status'),
+    column(13, 'reason', 'text', 'what the service said where it told no process status', { origin: 'answer' }),
   ],
   derived: [],
   key: ['process_status_id', 'observed_from'],

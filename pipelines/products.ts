@@ -1,4 +1,4 @@
-import { column, declarePipeline } from '../src/core/pipeline.ts';
+import { column, declarePipeline, reading } from '../src/core/pipeline.ts';
 
 export const products = declarePipeline({
   name: 'products',
@@ -6,38 +6,49 @@ export const products = declarePipeline({
   about:
     'Products of the catalogue by EAN, country and language, as versions: a row for every time that the answer changed.',
   source: { kind: 'lookup', lookup: 'product' },
+  reading: reading({
+    match: { members: ['ean'], to: 'ean', form: 'ean' },
+    outcomes: { 400: 'bad_request', 404: 'not_found', 406: 'not_acceptable' },
+  }),
   table: 'dim_product',
   columns: [
-    column(1, 'ean', 'text', 'the product', { required: true }),
-    column(2, 'countryCode', 'text', 'country that was asked for', { required: true }),
-    column(3, 'language', 'text', 'language that was asked for', { required: true }),
-    column(4, 'observedOn', 'day', 'day of the look-up that first showed this version', { required: true }),
-    column(5, 'observedFrom', 'utc-time', 'when this version was first seen', { required: true }),
+    column(1, 'ean', 'text', 'the product', { required: true, origin: 'request' }),
+    column(2, 'country', 'text', 'country that was asked for', {
+      required: true,
+      column: 'country_code',
+      origin: 'request',
+    }),
+    column(3, 'language', 'text', 'language that was asked for', { required: true, origin: 'request' }),
+    column(4, 'observedOn', 'day', 'day of the look-up that first showed this version', {
+      required: true,
+      origin: 'answer',
+    }),
+    column(5, 'observedFrom', 'utc-time', 'when this version was first seen', { required: true, origin: 'answer' }),
     column(
       6,
       'outcome',
       'text',
       'found, not_found (404: unknown, or no offer there), bad_request (400) or not_acceptable (406)',
-      {
-        required: true,
-      },
+      { required: true, origin: 'answer' },
     ),
     column(7, 'bolProductId', 'text', 'id of the product, as in the orders report'),
     column(8, 'title', 'text', 'title'),
     column(9, 'description', 'text', 'description, may hold HTML'),
     column(10, 'url', 'text', 'page of the product'),
-    column(11, 'imageUrl', 'text', 'address of the image'),
-    column(12, 'imageMimeType', 'text', 'media type of the image'),
-    column(13, 'imageWidth', 'count', 'width of the image in pixels'),
-    column(14, 'imageHeight', 'count', 'height of the image in pixels'),
+    column(11, 'image.url', 'text', 'address of the image'),
+    column(12, 'image.mimeType', 'text', 'media type of the image'),
+    column(13, 'image.width', 'count', 'width of the image in pixels'),
+    column(14, 'image.height', 'count', 'height of the image in pixels'),
     column(15, 'rating', 'ratio', 'rating by customers, up to 5'),
-    column(16, 'offerPrice', 'money', 'price of the best offer'),
-    column(17, 'offerStrikethroughPrice', 'money', 'price that is shown struck through'),
-    column(18, 'offerDeliveryDescription', 'text', 'when it is delivered, in words'),
+    column(16, 'offer.price', 'money', 'price of the best offer'),
+    column(17, 'offer.strikethroughPrice', 'money', 'price that is shown struck through'),
+    column(18, 'offer.deliveryDescription', 'text', 'when it is delivered, in words'),
     column(19, 'gpc', 'json', 'product classification, from the segment down: [{level, name}]'),
-    column(20, 'specificationGroups', 'json', 'specifications; `values` always as an array'),
-    column(21, 'reason', 'text', 'what the service said where it told no product'),
-    column(22, 'payload', 'json', 'the whole record as sent, members in alphabetical order'),
+    column(20, 'specificationGroups', 'json', 'specifications; `values` always as an array', {
+      arrayAt: 'specifications.values',
+    }),
+    column(21, 'reason', 'text', 'what the service said where it told no product', { origin: 'answer' }),
+    column(22, 'payload', 'json', 'the whole record as sent, members in alphabetical order', { json: 'record' }),
   ],
   derived: [],
   key: ['ean', 'country_code', 'language', 'observed_from'],

@@ -1,4 +1,5 @@
-import { column, declarePipeline } from '../src/core/pipeline.ts';
+import { LIMITS } from '../src/core/limits.ts';
+import { column, declarePipeline, reading } from '../src/core/pipeline.ts';
 
 export const pushLinks = declarePipeline({
   name: 'push-links',
@@ -6,16 +7,24 @@ export const pushLinks = declarePipeline({
   about:
     'What lay behind the links of push messages when they were followed, as versions. Process statuses have a table of their own.',
   source: { kind: 'lookup', lookup: 'push-link' },
+  reading: reading({
+    outcomes: { 404: 'not_found', 410: 'not_found', '*': 'refused' },
+    mayBeAnything: true,
+    mostBytes: LIMITS.linkAnswerBytes,
+  }),
   table: 'push_link',
   columns: [
-    column(1, 'href', 'text', 'the address, as the message has it', { required: true }),
-    column(2, 'observedOn', 'day', 'day on which this version was first seen', { required: true }),
-    column(3, 'observedFrom', 'utc-time', 'when this version was first seen', { required: true }),
-    column(4, 'resource', 'text', 'what the message was about', { required: true }),
-    column(5, 'resourceId', 'text', 'the resource concerned', { required: true }),
-    column(6, 'outcome', 'text', 'found, not_found (404, 410) or refused (any other client error)', { required: true }),
-    column(7, 'payload', 'json', 'the answer as sent, members in alphabetical order'),
-    column(8, 'reason', 'text', 'what the service said where it told nothing'),
+    column(1, 'href', 'text', 'the address, as the message has it', { required: true, origin: 'request' }),
+    column(2, 'observedOn', 'day', 'day on which this version was first seen', { required: true, origin: 'answer' }),
+    column(3, 'observedFrom', 'utc-time', 'when this version was first seen', { required: true, origin: 'answer' }),
+    column(4, 'resource', 'text', 'what the message was about', { required: true, origin: 'request' }),
+    column(5, 'resourceId', 'text', 'the resource concerned', { required: true, origin: 'request' }),
+    column(6, 'outcome', 'text', 'found, not_found (404, 410) or refused (any other client error)', {
+      required: true,
+      origin: 'answer',
+    }),
+    column(7, 'payload', 'json', 'the answer as sent, members in alphabetical order', { json: 'record' }),
+    column(8, 'reason', 'text', 'what the service said where it told nothing', { origin: 'answer' }),
   ],
   derived: [],
   key: ['href', 'observed_from'],

@@ -13,7 +13,7 @@ import { newId } from '../core/ids.ts';
 import type { Log } from '../core/log.ts';
 import { reportOf } from '../core/pipeline.ts';
 import { NO_PROGRESS } from '../core/progress.ts';
-import { documentOf, wholeAnswer } from '../extract/lookup-answer.ts';
+import { wholeAnswer } from '../extract/lookup-answer.ts';
 import { parseSubscriptions, type Subscription } from '../extract/subscription-shapes.ts';
 import type { Answer, Call, Consumed } from '../partner/call.ts';
 import { bulkCommissionCall, productCall, reductionsNameCall, singleCommissionCall } from '../partner/lookups.ts';
@@ -26,6 +26,7 @@ import {
   subscriptionListCall,
 } from '../partner/subscriptions.ts';
 import type { Partner, RunContext } from '../run/context.ts';
+import { documentOf } from '../sources/body.ts';
 import { broken, type Finding, type NamedFinding, ok, skipped, warning } from './doctor-finding.ts';
 
 export interface ServiceWorld {

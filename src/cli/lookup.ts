@@ -5,7 +5,6 @@ import { EtlError, EXIT, exitCodeOf } from '../core/errors.ts';
 import { type ExactJson, ExactNumber, type ExactObject, isExactArray, isExactObject } from '../core/exact-json.ts';
 import { foreignText } from '../core/redact.ts';
 import { CONDITIONS, canonicalPrice } from '../extract/ean-list.ts';
-import { plainText } from '../extract/told-values.ts';
 import type { CommissionQuestion, ProductQuestion } from '../partner/lookups.ts';
 import {
   type LookedUp,
@@ -15,6 +14,7 @@ import {
   type Market,
   marketFor,
 } from '../run/look-up.ts';
+import { plainText } from '../sources/values.ts';
 import type { CliContext } from './context.ts';
 import { printForeignJson } from './foreign-json.ts';
 import { addExamples } from './help.ts';

@@ -2,9 +2,9 @@
 import { type Command, Option } from 'commander';
 import { EtlError } from '../core/errors.ts';
 import { type ExactJson, ExactNumber } from '../core/exact-json.ts';
+import { isPathId } from '../core/ids.ts';
 import { foreignText } from '../core/redact.ts';
 import { isEnded, type ProcessStatus, type Subscription } from '../extract/subscription-shapes.ts';
-import { isPathId } from '../partner/subscriptions.ts';
 import { commandLine, type Followed } from '../run/process-waiting.ts';
 import {
   createSubscription,

@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Clock } from './clock.ts';
+import { LIMITS } from './limits.ts';
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 
@@ -26,4 +27,12 @@ export function newId(prefix: 'r' | 'f', clock: Clock): string {
   }
   for (const byte of randomBytes(8)) text += ALPHABET[byte % 32];
   return `${prefix}${text}`;
+}
+
+/**
+ * Whether an id of the service can be part of a path: not empty, at most LIMITS.pushNameChars, and nothing that an address would take for
+ * something else than a name. Any other character is encoded.
+ */
+export function isPathId(id: string): boolean {
+  return id !== '' && id.length <= LIMITS.pushNameChars && id !== '.' && id !== '..' && id.isWellFormed();
 }

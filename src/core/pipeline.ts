@@ -1,6 +1,7 @@
 /** What a pipeline is: one dataset, declared once. SQL, Parquet, table checks and dictionary are all made from it. */
 import { type ColumnKind, snakeCase } from './columns.ts';
 import { assert } from './errors.ts';
+import { LIMITS } from './limits.ts';
 
 export type ReportName = 'promotions' | 'orders' | 'commissions';
 
@@ -16,23 +17,76 @@ export type PipelineSource =
   | { readonly kind: 'list' }
   /** What was pushed to us and lies in the inbox. */
   | { readonly kind: 'inbox' }
-  /** Rows inside the answers of another pipeline, which is the one that people name. */
-  | { readonly kind: 'part'; readonly of: string };
+  /** Rows inside the answers of another pipeline, which is the one that people name; `records`: the member of its records that has them. */
+  | { readonly kind: 'part'; readonly of: string; readonly records?: string };
 
 /** Look-ups by EAN, and those that follow from what was pushed or started. */
 export type LookupName = 'commission' | 'product' | 'process-status' | 'push-link';
+
+/**
+ * Where the value of a column comes from: a member of the record; a member of the key that was asked for; or the answer as a whole
+ * (`observedOn`, `observedFrom`, `outcome`, `reason`, and in a child `position`).
+ */
+export type ColumnOrigin = 'record' | 'request' | 'answer';
+
+/**
+ * What a JSON column holds: `list`, an array as sent; `texts`, an array of texts, each once and sorted; `any`, whatever the member is;
+ * `record`, the record as a whole.
+ */
+export type JsonForm = 'list' | 'texts' | 'any' | 'record';
 
 /** A column whose value the service sends. */
 export interface SourceColumn {
   /** Field id in the Parquet file: never reused, never changed. */
   readonly id: number;
   readonly column: string;
-  /** The field's name in the service's JSON. */
+  /** The member's name in the service's JSON, or the way to it through objects: `image.url`. */
   readonly field: string;
   readonly kind: ColumnKind;
   /** A row without it is a reject. */
   readonly required: boolean;
   readonly about: string;
+  readonly origin: ColumnOrigin;
+  /** The member's names in other versions of the interface: the first that is there counts. */
+  readonly otherNames: readonly string[];
+  readonly json: JsonForm;
+  /** The way, inside the elements of a list, to a member that is made an array where it is a single value; null for none. */
+  readonly arrayAt: string | null;
+  /** The values that the contract knows, where it knows all; any other is kept and counted as drift. */
+  readonly known: readonly string[];
+}
+
+/** How the answers to a look-up or a list are read: which records they hold, and which key each of them is about. */
+export interface Reading {
+  /** Member of the answer that is the array of records; null: the answer is one record. */
+  readonly records: string | null;
+  /** How a record says which key it is about; null: it does not, and is about the only key that was asked for. */
+  readonly match: RecordMatch | null;
+  /** Members without which a record is no record, and the answer no answer. */
+  readonly needs: readonly string[];
+  /** Members of the key that a record must repeat, where it has them. */
+  readonly repeats: readonly string[];
+  /** What an answer of that status says of the keys; `*` for any other client error. */
+  readonly outcomes: Readonly<Record<string, string>>;
+  /** What is wrong with single keys of a refused batch is read from its text. */
+  readonly isRefusedByKey: boolean;
+  /** A value of another type than declared goes to `extra`, and the row is kept; else the row is a reject. */
+  readonly isTolerant: boolean;
+  /** An answer that is not JSON, or too large, is a reject; else it is no answer, and asked for again. */
+  readonly mayBeAnything: boolean;
+  /** Largest answer, in bytes decoded. */
+  readonly mostBytes: number;
+}
+
+export interface RecordMatch {
+  /** The member's name, and its names in other versions of the interface. */
+  readonly members: readonly string[];
+  /** Member of the key that it is compared with. */
+  readonly to: string;
+  /** Where a member of the key has this value, only the answer says what the key is called: the call has begun it. */
+  readonly unnamedWhen?: { readonly member: string; readonly value: string };
+  /** `ean`: one sent as a number has lost its leading zeros; `id`: any text that fits an address, without case. */
+  readonly form: 'ean' | 'id';
 }
 
 /** Rules by which a column is made from another one; normalise knows their SQL. */
@@ -71,6 +125,8 @@ export interface Pipeline {
   readonly version: number;
   readonly about: string;
   readonly source: PipelineSource;
+  /** How its answers are read; absent where that is not by records: reports, files, messages, and children. */
+  readonly reading?: Reading;
   /** Table in schema `warehouse`. */
   readonly table: string;
   readonly columns: readonly SourceColumn[];
@@ -97,10 +153,11 @@ export const OBSERVED_ON = 'observed_on';
 export const OBSERVED_FROM = 'observed_from';
 export const OBSERVED_TO = 'observed_to';
 
-export interface ColumnOptions {
-  readonly required?: boolean;
+export interface ColumnOptions
+  extends Partial<Pick<SourceColumn, 'required' | 'origin' | 'otherNames' | 'json' | 'known'>> {
   /** The column's name where it is not the field's name in snake case. */
   readonly column?: string;
+  readonly arrayAt?: string;
 }
 
 /** Shorthand for the declarations under pipelines/. */
@@ -111,7 +168,25 @@ export function column(
   about: string,
   options: ColumnOptions = {},
 ): SourceColumn {
-  return { id, field, kind, about, column: options.column ?? snakeCase(field), required: options.required ?? false };
+  const { column: name = snakeCase(field.replaceAll('.', '_')), ...given } = options;
+  const usual = { required: false, origin: 'record', otherNames: [], json: 'list', known: [], arrayAt: null } as const;
+  return { id, field, kind, about, column: name, ...usual, ...given };
+}
+
+/** Shorthand for the declarations: what is not given is as usual. */
+export function reading(given: Partial<Reading>): Reading {
+  const usual: Reading = {
+    records: null,
+    match: null,
+    needs: [],
+    repeats: [],
+    outcomes: {},
+    isRefusedByKey: false,
+    isTolerant: false,
+    mayBeAnything: false,
+    mostBytes: LIMITS.lookupAnswerBytes,
+  };
+  return { ...usual, ...given };
 }
 
 /** Field ids of the columns that every table has; far above those that pipelines give. */
@@ -170,6 +245,12 @@ export function wholeName({ name, source }: Pipeline): string {
 /** The pipelines whose rows come with the answers of this one. */
 export function partsOf(pipelines: readonly Pipeline[], whole: Pipeline): Pipeline[] {
   return pipelines.filter(({ source }) => source.kind === 'part' && source.of === whole.name);
+}
+
+/** How the answers of the pipeline are read; a mistake of ours for one that has none. */
+export function readingOf({ name, reading }: Pipeline): Reading {
+  assert(reading, `the answers of ${name} are not declared`);
+  return reading;
 }
 
 /** The report that a pipeline is filled from; a mistake of ours for any other kind. */

@@ -3,34 +3,15 @@
  * What is none is set aside in the vault as a refused report is.
  */
 
-import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { EtlError } from '../core/errors.ts';
-import { type ExactDocument, parseDocument } from '../core/exact-json.ts';
+import type { ExactDocument } from '../core/exact-json.ts';
 import { LIMITS } from '../core/limits.ts';
-import type { FetchRecord } from '../core/records.ts';
+import { documentOf } from '../sources/body.ts';
 import { type Incoming, isGzipEncoding } from './answer.ts';
 import type { JsonValue, PackWriter } from './pack.ts';
 import type { Vault } from './vault.ts';
-
-/** An answer with its questions; what StoredAnswer of the vault is, too. */
-export interface LookupAnswer {
-  readonly fetch: FetchRecord;
-  readonly asked: unknown;
-  /** Decoded. */
-  readonly body: Uint8Array;
-}
-
-/** A fetch that was answered. */
-export interface Answered extends FetchRecord {
-  readonly status: number;
-}
-
-/** Whether the answer says why there is none. */
-export function isRefusal(fetch: FetchRecord): fetch is Answered {
-  return fetch.status !== null && fetch.status >= 300;
-}
 
 export interface LookupIncoming extends Incoming {
   readonly status: number;
@@ -117,24 +98,6 @@ export async function wholeAnswer(
   return { received, isGzip, decoded: isGzip ? gunzipped(received) : received };
 }
 
-/** The decoded body as a document; bytes that are no UTF-8 become U+FFFD. Errors: `failed/not_json`. */
-export function documentOf(body: Uint8Array): ExactDocument {
-  try {
-    return parseDocument(bodyText(body));
-  } catch (cause) {
-    if (!(cause instanceof SyntaxError)) throw cause;
-    throw new EtlError('failed', 'not_json', `the answer is no JSON: ${cause.message}`, { cause });
-  }
-}
-
-export function bodyText(body: Uint8Array): string {
-  return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
-}
-
-export function isSoundUtf8(body: Uint8Array): boolean {
-  return isUtf8(body);
-}
-
 async function wholeBody(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -157,4 +120,35 @@ function gunzipped(bytes: Buffer): Buffer {
 
 function tooLarge(): EtlError {
   return new EtlError('failed', 'answer_too_large', `the answer is larger than ${LIMITS.lookupAnswerBytes} bytes`);
+}
+
+/** What a link leads to is kept as it is; of what is too large, or encoded in a way that we cannot read, only that it was so. */
+export async function receiveAnything(
+  { status, contentEncoding, body }: LookupIncoming,
+  key: Readonly<Record<string, string>>,
+  mostBytes: number,
+  { pipeline, vault, pack }: LookupPlace,
+): Promise<ConsumedLookup> {
+  const { whole: arrived, unread } = await readable(contentEncoding, body, mostBytes);
+  const { received, decoded, isGzip } = await maskedAnswer(arrived, pipeline, vault);
+  return {
+    value: { status, body: decoded },
+    bytesDecoded: decoded.length,
+    sha256: createHash('sha256').update(decoded).digest('hex'),
+    vaultPath: await pack.add({ ...key, ...(unread === null ? {} : { unread }) }, received, isGzip),
+    items: status < 300 ? 1 : null,
+  };
+}
+
+const NOTHING: WholeAnswer = { received: Buffer.alloc(0), decoded: Buffer.alloc(0), isGzip: false };
+
+async function readable(contentEncoding: string | null, body: AsyncIterable<Uint8Array>, mostBytes: number) {
+  try {
+    const whole = await wholeAnswer(contentEncoding, body);
+    if (whole.decoded.length <= mostBytes) return { whole, unread: null };
+    return { whole: NOTHING, unread: `answer_too_large:it is larger than ${mostBytes} bytes` };
+  } catch (error) {
+    if (!(error instanceof EtlError) || error.kind !== 'failed') throw error;
+    return { whole: NOTHING, unread: `${error.code}:${error.message}` };
+  }
 }

@@ -9,9 +9,9 @@ import { type Day, dayAt } from '../core/days.ts';
 import { assert, EtlError } from '../core/errors.ts';
 import { type ExactJson, exactText, isExactObject } from '../core/exact-json.ts';
 import type { DriftRecord } from '../core/records.ts';
+import { DriftCounts, Line, type LineFile, LineSink, rejectRaw } from '../sources/lines.ts';
 import type { StoredDelivery } from './inbox-segment.ts';
 import { fullTimestamp, type PushMessage, type ReadPushMessage, readPushMessage } from './push-message.ts';
-import { DriftCounts, Line, type LineFile, LineSink, rejectRaw } from './told-lines.ts';
 
 const PUSH_MESSAGES = 'push-messages';
 

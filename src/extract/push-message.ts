@@ -19,7 +19,7 @@ import {
   parseDocument,
 } from '../core/exact-json.ts';
 import { LIMITS } from '../core/limits.ts';
-import { kindOf } from './told-values.ts';
+import { kindOf } from '../sources/values.ts';
 
 /** Texts are foreign: hostile until escaped. */
 export interface PushMessage {

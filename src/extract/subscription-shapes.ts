@@ -13,7 +13,8 @@ import {
   isExactArray,
   isExactObject,
 } from '../core/exact-json.ts';
-import { kindOf, plainText } from './told-values.ts';
+import { LIMITS } from '../core/limits.ts';
+import { kindOf, plainText } from '../sources/values.ts';
 
 export interface Subscription {
   readonly id: string;
@@ -165,4 +166,32 @@ class Members {
     for (const [name, value] of this.left) if (value === null) this.left.delete(name);
     return this.left.size === 0 ? null : this.left;
   }
+}
+
+/**
+ * The process that a document describes; where it names none, the one that was asked about. Errors: those of
+ * `parseProcessStatus`, `failed/answer_too_large`.
+ */
+export function toldProcess(document: ExactDocument, askedId: string | null): ProcessStatus {
+  const { value } = document;
+  if (document.sentText(value).length > LIMITS.stateAnswerBytes)
+    throw new EtlError(
+      'failed',
+      'answer_too_large',
+      `the process status is larger than ${LIMITS.stateAnswerBytes} bytes`,
+    );
+  if (askedId === null || !isExactObject(value)) return parseProcessStatus(document);
+  const isNamed = ['processStatusId', 'id'].some((name) => (plainText(value.get(name)) ?? '') !== '');
+  return parseProcessStatus(isNamed ? document : { value: new Map([...value, ['processStatusId', askedId]]) });
+}
+
+/** A process status is one record. Errors: those of `toldProcess`. */
+export function processItems(document: ExactDocument, askedId: string | null): number {
+  toldProcess(document, askedId);
+  return 1;
+}
+
+/** Whether the process is the one that was asked about; ids that are hexadecimal may come in either case. */
+export function isAsked({ id }: ProcessStatus, askedId: string): boolean {
+  return id.toLowerCase() === askedId.toLowerCase();
 }

@@ -4,6 +4,7 @@
  * Creating, updating, removing and testing are carried out later: they answer 202 with a process status. Ids are opaque text.
  */
 import { assert, EtlError } from '../core/errors.ts';
+import { isPathId } from '../core/ids.ts';
 import { LIMITS } from '../core/limits.ts';
 import type { Answer, Call, Consumed } from './call.ts';
 import type { PartnerSettings } from './settings.ts';
@@ -160,14 +161,6 @@ export function linkCall<T>(
 ): Call<T> {
   const { path, query } = ownLink(settings.baseUrl, href);
   return callOf(pipelineName, { ...ofProcesses(settings), path, query, alsoAnswers: CLIENT_ERRORS }, consume, signal);
-}
-
-/**
- * Whether the id can be part of a path: not empty, at most LIMITS.pushNameChars, and nothing that an address would take for
- * something else than a name. Any other character is encoded.
- */
-export function isPathId(id: string): boolean {
-  return id !== '' && id.length <= LIMITS.pushNameChars && id !== '.' && id !== '..' && id.isWellFormed();
 }
 
 function ofSubscriptions({ retailer }: PartnerSettings) {

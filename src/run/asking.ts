@@ -1,10 +1,11 @@
 /** Asks look-ups: many calls at once, as many as the endpoint's budget allows, until the list or the night's budget is used up. */
-import { askBatch, batchesOf, RefusalWatch, type RefusedQuestion } from '../extract/batches.ts';
-import { commissionItems } from '../extract/commission-lines.ts';
-import { bodyText, receiveLookup } from '../extract/lookup-answer.ts';
-import { productItems } from '../extract/product-lines.ts';
-import { refusalOf } from '../extract/refusal.ts';
+
+import { receiveLookup } from '../extract/lookup-answer.ts';
 import { bulkCommissionCall, type CommissionQuestion, type ProductQuestion, productCall } from '../partner/lookups.ts';
+import { askBatch, batchesOf, RefusalWatch, type RefusedQuestion } from '../sources/batches.ts';
+import { bodyText } from '../sources/body.ts';
+import { countRecords } from '../sources/reader.ts';
+import { refusalOf } from '../sources/refusal.ts';
 import type { LookupPlan } from './lookup-plan.ts';
 import { type NightCalls, withNightCalls } from './night-calls.ts';
 import type { Partners } from './partners.ts';
@@ -34,7 +35,7 @@ class Asking {
   async commissions(): Promise<void> {
     const { bulk, budget } = this.calls.partner.settings.retailer.commission;
     const watch = new RefusalWatch();
-    const refused: RefusedQuestion[] = [];
+    const refused: RefusedQuestion<CommissionQuestion>[] = [];
     await this.calls.each(batchesOf(this.plan.commission, bulk.eansPerRequest), budget.concurrency, async (batch) => {
       refused.push(...(await askBatch(batch, (questions) => this.askCommission(questions), watch)));
       return batch.length;
@@ -61,7 +62,7 @@ class Asking {
       partner.settings,
       this.plan.pipeline.name,
       questions,
-      (answer) => receiveLookup(answer, asked, commissionItems, place),
+      (answer) => receiveLookup(answer, asked, (document) => countRecords(this.plan.pipeline, document), place),
       signal,
     );
     const { status, body } = await this.calls.call(call);
@@ -79,7 +80,13 @@ class Asking {
       this.plan.pipeline.name,
       question,
       include,
-      (answer) => receiveLookup(answer, { ean, country, language }, productItems, place),
+      (answer) =>
+        receiveLookup(
+          answer,
+          { ean, country, language },
+          (document) => countRecords(this.plan.pipeline, document),
+          place,
+        ),
       signal,
     );
     await this.calls.call(call);

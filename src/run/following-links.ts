@@ -1,11 +1,10 @@
 /** Which links of push messages are followed. Those of process statuses are not: they lead to what has a pipeline of its own. */
 import type { Pipeline } from '../core/pipeline.ts';
 import type { Engine, Row } from '../engine/duckdb.ts';
-import type { LinkQuestion } from '../extract/link-lines.ts';
-import { DriftCounts } from '../extract/told-lines.ts';
+import { DriftCounts } from '../sources/lines.ts';
 import type { RunContext } from './context.ts';
 import { ownLinks, recentMessages } from './following-messages.ts';
-import type { Following } from './following-plan.ts';
+import type { Following, LinkQuestion } from './following-plan.ts';
 
 /** A call that ended so soon after a message came may have begun before: what it saw may be older than the message. */
 const CALL_SECONDS = 10;

@@ -7,13 +7,20 @@
 import type { Pipeline } from '../core/pipeline.ts';
 import type { DriftRecord } from '../core/records.ts';
 import type { Engine } from '../engine/duckdb.ts';
-import type { LinkQuestion } from '../extract/link-lines.ts';
 import { readAsked } from './asked.ts';
 import type { RunContext } from './context.ts';
 import { planLinks } from './following-links.ts';
 import { planProcesses } from './following-processes.ts';
 
 export type FollowingReason = 'open' | 'told' | 'linked';
+
+/** A link to be followed, and what its message was about. */
+export interface LinkQuestion {
+  /** The address, as the message has it. */
+  readonly href: string;
+  readonly resource: string;
+  readonly resourceId: string;
+}
 
 export interface ProcessQuestion {
   readonly id: string;

@@ -4,11 +4,11 @@
  */
 import { isoTime } from '../core/clock.ts';
 import { isExactArray, isExactObject, parseExact } from '../core/exact-json.ts';
+import { isPathId } from '../core/ids.ts';
 import type { Pipeline } from '../core/pipeline.ts';
 import { type Engine, quoteList, quoteText, type Row } from '../engine/duckdb.ts';
 import { isEnded } from '../extract/subscription-shapes.ts';
-import { DriftCounts } from '../extract/told-lines.ts';
-import { isPathId } from '../partner/subscriptions.ts';
+import { DriftCounts } from '../sources/lines.ts';
 import type { RunContext } from './context.ts';
 import { type IsOwn, ownLinks, recentMessages } from './following-messages.ts';
 import type { Following, ProcessQuestion } from './following-plan.ts';

@@ -1,8 +1,8 @@
 /** Asks for processes and follows links, as it was planned. Answers lie in the vault when that is done. */
 import { EtlError } from '../core/errors.ts';
-import { receiveLink } from '../extract/link-lines.ts';
-import { type ConsumedLookup, receiveLookup, wholeAnswer } from '../extract/lookup-answer.ts';
-import { isAsked, processItems, toldProcess } from '../extract/process-status-lines.ts';
+import { readingOf } from '../core/pipeline.ts';
+import { type ConsumedLookup, receiveAnything, receiveLookup, wholeAnswer } from '../extract/lookup-answer.ts';
+import { isAsked, processItems, toldProcess } from '../extract/subscription-shapes.ts';
 import type { Answer, Consumed } from '../partner/call.ts';
 import { linkCall, processStatusCall } from '../partner/subscriptions.ts';
 import type { FollowingPlan, ProcessQuestion } from './following-plan.ts';
@@ -20,7 +20,9 @@ export async function askFollowing(session: Session, partners: Partners, plan: F
       return 1;
     });
     const links = await calls.each(plan.links, concurrency, async (question) => {
-      const consume = (answer: Answer) => receiveLink(answer, question, calls.place);
+      const key = { ...question };
+      const { mostBytes } = readingOf(pipeline);
+      const consume = (answer: Answer) => receiveAnything(answer, key, mostBytes, calls.place);
       await calls.call(linkCall(calls.partner.settings, pipeline.name, question.href, consume, calls.signal));
       return 1;
     });

@@ -11,9 +11,9 @@ import type { Pipeline } from '../core/pipeline.ts';
 import type { FetchRecord } from '../core/records.ts';
 import { writeJson } from '../disk/atomic.ts';
 import { receiveLookup } from '../extract/lookup-answer.ts';
-import { subscriptionItems, subscriptionLines } from '../extract/subscription-lines.ts';
 import { linesSource } from '../normalise/told.ts';
 import { subscriptionListCall } from '../partner/subscriptions.ts';
+import { AnswerReader, countRecords } from '../sources/reader.ts';
 import type { RunContext } from './context.ts';
 import { withNightCalls } from './night-calls.ts';
 import { applyTold, type ObservingOptions, type ObservingResult } from './observing.ts';
@@ -50,7 +50,7 @@ export async function fetchList(session: Session, partners: Partners, pipeline: 
   }
 }
 
-/** A stored list → subscriptions that came, changed and went. Errors: those of `subscriptionLines`, `failed/damaged_answer`. */
+/** A stored list → subscriptions that came, changed and went. Errors: those of `AnswerReader`, `failed/damaged_answer`. */
 export async function applyList(
   session: Session,
   pipeline: Pipeline,
@@ -61,8 +61,13 @@ export async function applyList(
   const { context, ledger, tally } = session;
   await mkdir(folder, { recursive: true });
   const body = await storedBody(context, fetch);
-  const { subscriptions, drift } = await subscriptionLines({ fetch, body }, folder, context.timeZone);
-  const { file, lines, longestLineBytes } = subscriptions;
+  const reader = await AnswerReader.open(pipeline, [], folder, context.timeZone);
+  await reader.take({ fetch, asked: null, body }).catch(async (error) => {
+    await reader.close();
+    throw error;
+  });
+  const { rows: listed, drift } = await reader.close();
+  const { file, lines, longestLineBytes } = listed;
   const { fetch_id: fetchId, finished_at: at } = fetch;
   const result = await applyTold(
     session,
@@ -93,7 +98,7 @@ async function askList(session: Session, partners: Partners, pipeline: Pipeline)
     const call = subscriptionListCall(
       partner.settings,
       pipeline.name,
-      (answer) => receiveLookup(answer, null, subscriptionItems, place),
+      (answer) => receiveLookup(answer, null, (document) => countRecords(pipeline, document), place),
       context.signal,
     );
     return (await partner.client.call(call)).record;

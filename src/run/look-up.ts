@@ -5,15 +5,11 @@
  * A question that the service cannot answer is an outcome. A call that fails leaves its questions `failed` and the others go on;
  * after several failures in a row the rest is not asked.
  */
-import { EtlError } from '../core/errors.ts';
+import { assert, EtlError } from '../core/errors.ts';
 import { type ExactDocument, type ExactJson, type ExactObject, isExactObject } from '../core/exact-json.ts';
 import { newId } from '../core/ids.ts';
-import { type AskOutcome, askBatch, batchesOf, RefusalWatch, verdictOf } from '../extract/batches.ts';
-import { commissionItems } from '../extract/commission-lines.ts';
-import { bodyText, type DocumentCheck, documentOf, wholeAnswer } from '../extract/lookup-answer.ts';
-import { productItems } from '../extract/product-lines.ts';
-import { refusalOf, refusalReason } from '../extract/refusal.ts';
-import { kindOf, plainText } from '../extract/told-values.ts';
+import type { Pipeline } from '../core/pipeline.ts';
+import { type DocumentCheck, wholeAnswer } from '../extract/lookup-answer.ts';
 import type { Answer, Call, Consumed } from '../partner/call.ts';
 import {
   bulkCommissionCall,
@@ -22,9 +18,14 @@ import {
   productCall,
   singleCommissionCall,
 } from '../partner/lookups.ts';
-import type { Area } from '../partner/settings.ts';
-import type { Partner, RunContext } from './context.ts';
+import { type AskOutcome, askBatch, batchesOf, RefusalWatch, verdictOf } from '../sources/batches.ts';
+import { bodyText, documentOf } from '../sources/body.ts';
+import { countRecords } from '../sources/reader.ts';
+import { refusalOf, refusalReason } from '../sources/refusal.ts';
+import { kindOf, plainText } from '../sources/values.ts';
+import { type Partner, pipelineNamed, type RunContext } from './context.ts';
 import { isHopeless, ManyCalls } from './many-calls.ts';
+import { areaOf } from './partners.ts';
 
 /**
  * - `found`: there is a record
@@ -82,12 +83,12 @@ export function lookUpProducts(
   context: RunContext,
   questions: readonly ProductQuestion[],
 ): Promise<LookUpResult<ProductQuestion>> {
-  return inquire(context, 'catalog', questions, async (inquiry) => {
+  return inquire(context, 'products', questions, async (inquiry) => {
     const { settings } = inquiry.partner;
     const { include } = context.lookups.products;
     const units = questions.map((question) => [question] as const);
     await inquiry.each(units, settings.catalog.product.budget.concurrency, async ([question]) => {
-      const received = receiving(productItems);
+      const received = receiving((document) => countRecords(inquiry.pipeline, document));
       inquiry.tell(
         question,
         productTold(
@@ -107,7 +108,7 @@ export function lookUpCommissions(
   context: RunContext,
   questions: readonly CommissionQuestion[],
 ): Promise<LookUpResult<CommissionQuestion>> {
-  return inquire(context, 'retailer', questions, async (inquiry) => {
+  return inquire(context, 'commission-rates', questions, async (inquiry) => {
     const { settings } = inquiry.partner;
     const { budget, bulk } = settings.retailer.commission;
     if (questions.length === 1) return inquiry.each([questions], 1, (unit) => askOne(inquiry, unit[0]!));
@@ -134,7 +135,7 @@ async function askMany(
   questions: readonly CommissionQuestion[],
 ): Promise<AskOutcome> {
   const { partner, signal } = inquiry;
-  const received = receiving(commissionItems);
+  const received = receiving((document) => countRecords(inquiry.pipeline, document));
   const { status, text, document } = await inquiry.call(
     bulkCommissionCall(partner.settings, 'commission-rates', questions, received, signal),
   );
@@ -156,13 +157,16 @@ async function askMany(
 /** Opens the way into the area, asks, and tells what came of every question. */
 async function inquire<Q>(
   context: RunContext,
-  area: Area,
+  name: string,
   questions: readonly Q[],
   ask: (inquiry: Inquiry<Q>) => Promise<void>,
 ): Promise<LookUpResult<Q>> {
+  const pipeline = pipelineNamed(context, name);
+  const area = areaOf(pipeline);
+  assert(area, `${name} is filled without calls`);
   const partner = await context.openClient(area, newId('r', context.clock), async () => undefined);
   try {
-    const inquiry = new Inquiry<Q>(partner, context.signal);
+    const inquiry = new Inquiry<Q>(pipeline, partner, context.signal);
     await ask(inquiry).finally(inquiry.calls.end);
     return inquiry.result(questions);
   } finally {
@@ -171,13 +175,15 @@ async function inquire<Q>(
 }
 
 class Inquiry<Q> {
+  readonly pipeline: Pipeline;
   readonly partner: Partner;
   readonly calls: ManyCalls;
   private readonly operator: AbortSignal;
   private readonly told = new Map<Q, Told>();
   private readonly errors: EtlError[] = [];
 
-  constructor(partner: Partner, operator: AbortSignal) {
+  constructor(pipeline: Pipeline, partner: Partner, operator: AbortSignal) {
+    this.pipeline = pipeline;
     this.partner = partner;
     this.operator = operator;
     this.calls = new ManyCalls(operator);

@@ -9,9 +9,8 @@ import type { ExactDocument } from '../core/exact-json.ts';
 import { newId } from '../core/ids.ts';
 import { LIMITS } from '../core/limits.ts';
 import type { FetchRecord } from '../core/records.ts';
-import { bodyText, documentOf, receiveLookup, wholeAnswer } from '../extract/lookup-answer.ts';
+import { receiveLookup, wholeAnswer } from '../extract/lookup-answer.ts';
 import { type JsonValue, PackWriter } from '../extract/pack.ts';
-import { refusalReason } from '../extract/refusal.ts';
 import {
   type ProcessStatus,
   parseProcessStatus,
@@ -36,6 +35,8 @@ import {
   testsOne,
 } from '../partner/subscriptions.ts';
 import { NOT_SENT } from '../partner/wire.ts';
+import { bodyText, documentOf } from '../sources/body.ts';
+import { refusalReason } from '../sources/refusal.ts';
 import type { Partner, RunContext } from './context.ts';
 
 const SUBSCRIPTIONS = 'subscriptions';

@@ -2,11 +2,12 @@
 import { EtlError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import { LIMITS } from '../core/limits.ts';
-import { documentOf, wholeAnswer } from '../extract/lookup-answer.ts';
+import { wholeAnswer } from '../extract/lookup-answer.ts';
 import { parseSignatureKeys, type SignatureKey } from '../extract/subscription-shapes.ts';
 import type { Answer, Consumed } from '../partner/call.ts';
 import { signatureKeysCall } from '../partner/subscriptions.ts';
 import type { RunContext } from '../run/context.ts';
+import { documentOf } from '../sources/body.ts';
 
 /** What the errors and log lines of the call are about. */
 const ABOUT = 'push-messages';

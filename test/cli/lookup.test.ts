@@ -333,11 +333,11 @@ describe('calls that fail', () => {
     expect(JSON.parse(out)).toMatchObject({
       products: [
         { ean: a, outcome: 'found' },
-        { ean: b, outcome: 'failed', reason: 'the answer is an array, not a product', product: null },
+        { ean: b, outcome: 'failed', reason: 'the answer is an array, not an object', product: null },
         { ean: c, outcome: 'found' },
       ],
     });
-    expect(err).toMatch(/^partner-etl: products, request f\w+: the answer is an array, not a product$/m);
+    expect(err).toMatch(/^partner-etl: products, request f\w+: the answer is an array, not an object$/m);
   });
 
   it('where all fail there is nothing to print', async () => {
@@ -365,7 +365,14 @@ describe('nothing is stored', () => {
   it('but the token and what counts the calls', async () => {
     await lookup(['commission', a, b]);
     await lookup(['product', a]);
-    expect((await readdir(world.home)).sort()).toEqual(['locks', 'settings.yaml', 'state']);
+    expect((await readdir(world.home)).sort()).toEqual([
+      'locks',
+      'settings.yaml',
+      'state',
+      'state.db',
+      'state.db-shm',
+      'state.db-wal',
+    ]);
   });
 
   it('and it may be used while a run is at work', async () => {

@@ -2,10 +2,11 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import { commissionRates } from '../../pipelines/commission-rates.ts';
 import { LIMITS } from '../../src/core/limits.ts';
-import { commissionItems } from '../../src/extract/commission-lines.ts';
 import { receiveLookup } from '../../src/extract/lookup-answer.ts';
 import { PackWriter } from '../../src/extract/pack.ts';
+import { countRecords } from '../../src/sources/reader.ts';
 import { FakeClock } from '../support/clock.ts';
 import { emptyVault, fetchOf, gathered } from './lookup-scene.ts';
 
@@ -23,7 +24,7 @@ async function received(bytes: Uint8Array, contentEncoding: string | null, statu
   const consumed = receiveLookup(
     { ...incoming, body: incoming.body as AsyncIterable<Uint8Array> },
     QUESTIONS,
-    commissionItems,
+    (document) => countRecords(commissionRates, document),
     { pipeline: PIPELINE, vault: place.vault, pack },
   );
   await consumed.catch(() => undefined);

@@ -6,9 +6,9 @@ import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { onTestFinished } from 'vitest';
 import type { FetchRecord } from '../../src/core/records.ts';
-import type { LookupAnswer } from '../../src/extract/lookup-answer.ts';
 import type { JsonValue, PackWriter } from '../../src/extract/pack.ts';
 import { Vault } from '../../src/extract/vault.ts';
+import type { LookupAnswer } from '../../src/sources/body.ts';
 
 export interface Place {
   readonly home: string;

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { isPathId } from '../../src/core/ids.ts';
 import { LIMITS } from '../../src/core/limits.ts';
 import { type Call, isAnswer } from '../../src/partner/call.ts';
 import type { PartnerSettings } from '../../src/partner/settings.ts';
 import {
-  isPathId,
   linkCall,
   processStatusCall,
   signatureKeysCall,

@@ -3,7 +3,7 @@ import { importsOf, sourcesIn } from './sources.ts';
 
 /** Who may import whom, besides itself and packages. Imports point one way: downwards in this table. */
 const STAGE = ['core', 'engine', 'disk', 'store'];
-const STAGES = ['partner', 'extract', 'normalise', 'lake', 'warehouse'];
+const STAGES = ['partner', 'sources', 'extract', 'normalise', 'lake', 'warehouse'];
 const RUN = [...STAGE, ...STAGES, 'pipelines'];
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   core: [],
@@ -13,7 +13,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   disk: ['core', 'engine'],
   store: ['core', 'disk'],
   partner: STAGE,
-  extract: [...STAGE, 'partner'],
+  sources: STAGE,
+  extract: [...STAGE, 'partner', 'sources'],
   normalise: STAGE,
   lake: STAGE,
   warehouse: STAGE,

@@ -295,7 +295,7 @@ describe('an answer', () => {
     expect(await night(STATUSES)).toMatchObject({ exitCode: 3, run: { summary: { rows: 1, rejects: 1 } } });
     expect(await versions()).toEqual(['3 found SUCCESS - status true']);
     const [reject] = await world.within((context) => listRejects(context, STATUSES, 10));
-    expect(reject).toMatchObject({ reason: 'other_process', detail: 'processStatusId = 2, not 1', raw: told('2') });
+    expect(reject).toMatchObject({ reason: 'other_id', detail: 'id = 2, not 1', raw: told('2') });
     expect((await night(STATUSES)).exitCode).toBe(0);
   });
 });

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Ask, askBatch, batchesOf, RefusalWatch } from '../../src/extract/batches.ts';
-import { refusalOf } from '../../src/extract/refusal.ts';
 import type { CommissionQuestion } from '../../src/partner/lookups.ts';
+import { type Ask, askBatch, batchesOf, RefusalWatch } from '../../src/sources/batches.ts';
+import { refusalOf } from '../../src/sources/refusal.ts';
 
 function question(ean: string, price: string | null = null): CommissionQuestion {
   return { ean, condition: 'NEW', price };
@@ -64,7 +64,7 @@ describe('batches', () => {
 function service(bad: ReadonlySet<string>, names: 'none' | 'all' | 'first') {
   const calls: number[] = [];
   const answered: CommissionQuestion[] = [];
-  const ask: Ask = async (questions) => {
+  const ask: Ask<CommissionQuestion> = async (questions) => {
     calls.push(questions.length);
     const eans = questions.map(({ ean }) => ean);
     const atFault = eans.filter((ean) => bad.has(ean));

@@ -1,7 +1,7 @@
 /**
- * Writes what look-ups told as lines of JSON, as the splitter writes those of reports: every value as text or absent, `_i` the
- * number of the row, `_x` unknown members, `_b` a value of the wrong type. Besides: `_f` the fetch, `_n` the place in its answer
- * where that is another number, `_raw` the record as sent, and in a part's lines `_p` the number of the row that it belongs to.
+ * Writes records as lines of JSON, as the splitter writes those of reports: every value as text or absent, `_i` the number of the
+ * row, `_x` unknown members, `_b` a value of the wrong type. Besides: `_f` the fetch, `_n` the place in its answer where that is
+ * another number, `_raw` the record as sent, and in a child's lines `_p` the number of its parent's row.
  */
 import path from 'node:path';
 import { type Day, dayAt } from '../core/days.ts';
@@ -11,8 +11,8 @@ import type { DriftRecord, FetchRecord } from '../core/records.ts';
 import { foreignText } from '../core/redact.ts';
 import { FileSink } from '../disk/sink.ts';
 
-/** When and by which fetch something was told. */
-export interface ToldBy {
+/** Which fetch brought a row, and when. */
+export interface FetchStamp {
   readonly fetchId: string;
   /** In the service's time zone. */
   readonly observedOn: Day;
@@ -22,12 +22,12 @@ export interface ToldBy {
   readonly firstItem: number;
 }
 
-/** By that fetch; `firstItem` as in ToldBy, `timeZone` is the service's. */
-export function toldBy(
+/** Of that fetch; `firstItem` as in FetchStamp, `timeZone` is the service's. */
+export function stampOf(
   { fetch_id: fetchId, finished_at: observedFrom }: FetchRecord,
   timeZone: string,
   firstItem: number,
-): ToldBy {
+): FetchStamp {
   return { fetchId, observedFrom, observedOn: dayAt(Date.parse(observedFrom), timeZone), firstItem };
 }
 
@@ -39,7 +39,7 @@ export class Line {
   readonly item: number;
   private text: string;
 
-  constructor(item: number, { fetchId, observedOn, observedFrom, firstItem }: ToldBy) {
+  constructor(item: number, { fetchId, observedOn, observedFrom, firstItem }: FetchStamp) {
     this.item = item;
     const place = firstItem === 0 ? '' : `"_n":"${item - firstItem}",`;
     this.text = `{"_i":"${item}",${place}"_f":"${fetchId}","observedOn":"${observedOn}","observedFrom":"${observedFrom}"`;
@@ -62,11 +62,11 @@ export class Line {
 }
 
 /** A record that cannot become a row, as a line of JSON. */
-export interface ToldReject {
+export interface RejectLine {
   readonly fetch_id: string;
   /** Its place in the answer, where it is numbered together with the rows of the same pipeline. */
   readonly item: number;
-  /** Day on which it was told, in the service's time zone. */
+  /** Day of the answer, in the service's time zone. */
   readonly day: Day;
   readonly reason: string;
   readonly detail: string;
@@ -100,7 +100,7 @@ export class LineSink {
     return new LineSink(file, await FileSink.open(file));
   }
 
-  put(line: Line | ToldReject): void {
+  put(line: Line | RejectLine): void {
     const text = line instanceof Line ? line.ended() : JSON.stringify(line);
     this.lines++;
     this.longestBytes = Math.max(this.longestBytes, Buffer.byteLength(text) + 1);

@@ -1,55 +1,23 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { commissionRates, commissionReductions } from '../../pipelines/commission-rates.ts';
 import { LIMITS } from '../../src/core/limits.ts';
 import type { FetchRecord } from '../../src/core/records.ts';
-import { Engine } from '../../src/engine/duckdb.ts';
-import { type CommissionCounts, type CommissionFiles, CommissionLines } from '../../src/extract/commission-lines.ts';
-import { linesSource, readTold } from '../../src/normalise/told.ts';
-import { answerOf, linesIn } from './lookup-scene.ts';
+import { answerOf } from '../extract/lookup-scene.ts';
+import { NO_COUNTS, openReader, readAnswers, typedRows } from './reading.ts';
 
 const A = '8712626055143';
 const B = '0604020064587';
 const C = '8804269223123';
-const NONE: CommissionCounts = {
-  asked: 0,
-  items: 0,
-  found: 0,
-  notFound: 0,
-  refused: 0,
-  rejects: 0,
-  rejectedQuestions: 0,
-  duplicates: 0,
-  open: 0,
-};
-
-interface Outcome extends CommissionFiles {
-  readonly folder: string;
-  readonly rateLines: Record<string, string>[];
-  readonly reductionLines: Record<string, string>[];
-  readonly rejectLines: Record<string, string>[];
-}
+const NONE = NO_COUNTS;
 
 type Told = readonly [asked: unknown, body: unknown, fields?: Partial<FetchRecord>];
 
-async function linesOf(...answers: Told[]): Promise<Outcome> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'etl-commission-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const lines = await CommissionLines.open(folder, 'Europe/Amsterdam');
-  try {
-    for (const [asked, body, fields] of answers) await lines.take(answerOf(asked, body, fields));
-  } catch (error) {
-    await lines.close();
-    throw error;
-  }
-  const files = await lines.close();
-  const [rateLines, reductionLines, rejectLines] = await Promise.all(
-    [files.rates, files.reductions, files.rejects].map(({ file }) => linesIn(file)),
+const linesOf = (...answers: Told[]) =>
+  readAnswers(
+    commissionRates,
+    [commissionReductions],
+    answers.map((answer) => answerOf(...answer)),
   );
-  return { ...files, folder, rateLines: rateLines!, reductionLines: reductionLines!, rejectLines: rejectLines! };
-}
 
 const asked = (...eans: string[]) => eans.map((ean) => ({ ean, condition: 'NEW', price: null }));
 const record = (ean: string, rest = '') => `{"ean":"${ean}","condition":"NEW","percentage":15${rest}}`;
@@ -68,11 +36,11 @@ describe('a found commission', () => {
       _f: 'f7',
       ean: A,
       condition: 'NEW',
-      askedPrice: '12345678901.2345',
+      price: '12345678901.2345',
       observedOn: '2026-03-21',
       observedFrom: '2026-03-20T23:30:00.123Z',
     };
-    expect(out.rateLines).toEqual([
+    expect(out.lines).toEqual([
       {
         ...named,
         _i: '0',
@@ -87,7 +55,7 @@ describe('a found commission', () => {
         _raw: sent,
       },
     ]);
-    expect(out.reductionLines).toEqual([
+    expect(out.childLines).toEqual([
       {
         ...named,
         _i: '0',
@@ -101,7 +69,7 @@ describe('a found commission', () => {
       },
       { ...named, _i: '1', _p: '0', position: '1', maximumPrice: '20', _raw: '{"maximumPrice":20}' },
     ]);
-    expect(out.counts).toEqual({ ...NONE, asked: 1, items: 1, found: 1 });
+    expect(out.counts).toEqual({ ...NONE, keys: 1, records: 1, found: 1 });
     expect(out.drift).toEqual([]);
   });
 
@@ -119,10 +87,10 @@ describe('a found commission', () => {
     ['a boolean for a number', ',"totalCost":true,"fixedAmount":{}', { _b: 'bad_number:fixedAmount' }],
     ['boundaries that are no list', ',"reductions":{"maximumPrice":1}', { _b: 'bad_list:reductions' }],
   ])('%s', async (_, rest, fields) => {
-    const { rateLines, counts } = await linesOf([asked(A), body(record(A, rest))]);
-    const { _i, _f, ean, condition, observedOn, observedFrom, outcome, percentage, _raw, ...others } = rateLines[0]!;
+    const { lines, counts } = await linesOf([asked(A), body(record(A, rest))]);
+    const { _i, _f, ean, condition, observedOn, observedFrom, outcome, percentage, _raw, ...others } = lines[0]!;
     expect(others).toEqual(fields);
-    expect(counts).toEqual({ ...NONE, asked: 1, items: 1, found: 1 });
+    expect(counts).toEqual({ ...NONE, keys: 1, records: 1, found: 1 });
   });
 
   test('differences from the contract are counted once for each kind and field', async () => {
@@ -147,57 +115,57 @@ describe('a found commission', () => {
   });
 
   test('an EAN that came as a number finds its question without its leading zeros', async () => {
-    const { rateLines } = await linesOf([asked(B), body(`{"ean":604020064587,"percentage":1}`)]);
-    expect(rateLines).toMatchObject([{ ean: B, outcome: 'found' }]);
+    const { lines } = await linesOf([asked(B), body(`{"ean":604020064587,"percentage":1}`)]);
+    expect(lines).toMatchObject([{ ean: B, outcome: 'found' }]);
   });
 });
 
 describe('what was asked', () => {
   test('and is missing from the answer becomes not_found', async () => {
-    const { rateLines, counts } = await linesOf([asked(A, B, C), body(record(B))]);
-    expect(rateLines.map(({ _i, ean, outcome }) => [_i, ean, outcome])).toEqual([
+    const { lines, counts } = await linesOf([asked(A, B, C), body(record(B))]);
+    expect(lines.map(({ _i, ean, outcome }) => [_i, ean, outcome])).toEqual([
       ['0', B, 'found'],
       ['1', A, 'not_found'],
       ['2', C, 'not_found'],
     ]);
-    expect(counts).toEqual({ ...NONE, asked: 3, items: 1, found: 1, notFound: 2 });
+    expect(counts).toEqual({ ...NONE, keys: 3, records: 1, found: 1, missing: 2 });
   });
 
   test('and was refused becomes refused with the reason; what the refusal says nothing of stays open', async () => {
     const violations = [{ name: 'ean', reason: `invalid '${B}'` }];
     const refusal = { status: 400 };
-    const { rateLines, counts } = await linesOf(
+    const { lines, counts } = await linesOf(
       [asked(A, B, C), { title: 'Bad', violations }, refusal],
       [asked(A, C), '<h1>no</h1>', refusal],
       [asked(C), '<h1>no</h1>', { status: 404 }],
       [asked(A), body(record(A))],
     );
-    expect(rateLines.map(({ ean, outcome, reason }) => [ean, outcome, reason])).toEqual([
+    expect(lines.map(({ ean, outcome, reason }) => [ean, outcome, reason])).toEqual([
       [B, 'refused', `invalid '${B}'`],
       [C, 'refused', 'no'],
       [A, 'found', undefined],
     ]);
-    expect(counts).toEqual({ ...NONE, asked: 7, items: 1, found: 1, refused: 2, open: 4 });
+    expect(counts).toEqual({ ...NONE, keys: 7, records: 1, found: 1, refused: 2, open: 4 });
   });
 });
 
 describe('a record becomes a reject', () => {
   test.each([
-    ['that is no object', '7', 'not_an_object', 'the record is a number', { notFound: 2 }],
-    ['without an EAN', '{"percentage":1}', 'missing_field', 'ean', { notFound: 2 }],
-    ['whose EAN is neither text nor number', '{"ean":[1]}', 'bad_text', 'ean', { notFound: 2 }],
-    ['that was not asked for', record(C), 'not_asked', `ean = ${C}`, { notFound: 2 }],
+    ['that is no object', '7', 'not_an_object', 'the record is a number', { missing: 2 }],
+    ['without an EAN', '{"percentage":1}', 'missing_field', 'ean', { missing: 2 }],
+    ['whose EAN is neither text nor number', '{"ean":[1]}', 'bad_text', 'ean', { missing: 2 }],
+    ['that was not asked for', record(C), 'not_asked', `ean = ${C}`, { missing: 2 }],
     [
       'of another condition',
       `{"ean":"${A}","condition":"GOOD"}`,
       'other_condition',
       'condition = "GOOD", not NEW',
-      { notFound: 1, rejectedQuestions: 1 },
+      { missing: 1, rejectedKeys: 1 },
     ],
   ])('%s', async (_, sent, reason, detail, rest) => {
     const { rejectLines, counts } = await linesOf([asked(A, B), body(` ${sent} `), { fetch_id: 'f5' }]);
     expect(rejectLines).toEqual([{ fetch_id: 'f5', item: 0, day: '2026-03-20', reason, detail, raw: sent }]);
-    expect(counts).toEqual({ ...NONE, asked: 2, items: 1, rejects: 1, ...rest });
+    expect(counts).toEqual({ ...NONE, keys: 2, records: 1, rejects: 1, ...rest });
   });
 
   test('has its place in its own answer, whatever was taken before', async () => {
@@ -207,7 +175,7 @@ describe('a record becomes a reject', () => {
       body('7', record(A, reductions), record(C)),
       { fetch_id },
     ]);
-    const { rateLines, reductionLines, rejectLines } = await linesOf(...answers);
+    const { lines, childLines, rejectLines } = await linesOf(...answers);
     const places = (lines: Record<string, string>[]) => lines.map(({ _f, _i, _n = _i }) => [_f, _i, _n]);
     expect(rejectLines.map(({ fetch_id, item }) => [fetch_id, item])).toEqual([
       ['f1', 0],
@@ -215,13 +183,13 @@ describe('a record becomes a reject', () => {
       ['f2', 0],
       ['f2', 1],
     ]);
-    expect(places(rateLines)).toEqual([
+    expect(places(lines)).toEqual([
       ['f1', '2', '2'],
       ['f1', '3', '3'],
       ['f2', '6', '2'],
       ['f2', '7', '3'],
     ]);
-    expect(places(reductionLines)).toEqual([
+    expect(places(childLines)).toEqual([
       ['f1', '0', '0'],
       ['f1', '1', '1'],
       ['f2', '2', '0'],
@@ -232,13 +200,13 @@ describe('a record becomes a reject', () => {
   test('when another of its EAN comes later and differs; equal ones are duplicates', async () => {
     const again = `{"percentage":15, "condition":"NEW","ean":"${A}"}`;
     const other = record(B).replace('15', '16');
-    const { rateLines, rejectLines, counts } = await linesOf([asked(A, B), body(record(A), record(B), again, other)]);
-    expect(rateLines.map(({ ean, percentage }) => [ean, percentage])).toEqual([
+    const { lines, rejectLines, counts } = await linesOf([asked(A, B), body(record(A), record(B), again, other)]);
+    expect(lines.map(({ ean, percentage }) => [ean, percentage])).toEqual([
       [A, '15'],
       [B, '16'],
     ]);
     expect(rejectLines).toMatchObject([{ reason: 'conflicting_key', detail: `ean = ${B}`, raw: record(B) }]);
-    expect(counts).toEqual({ ...NONE, asked: 2, items: 4, found: 2, rejects: 1, duplicates: 1 });
+    expect(counts).toEqual({ ...NONE, keys: 2, records: 4, found: 2, rejects: 1, duplicates: 1 });
   });
 
   test.each([
@@ -261,11 +229,10 @@ describe('an answer that is no such document', () => {
     ['{"commissions":null}', 'no_commissions'],
     ['{"commissions":{}}', 'no_commissions'],
   ])('%s fails as %s and leaves no line', async (text, code) => {
-    const folder = await mkdtemp(path.join(tmpdir(), 'etl-commission-'));
-    onTestFinished(() => rm(folder, { recursive: true, force: true }));
-    const lines = await CommissionLines.open(folder, 'UTC');
-    await expect(lines.take(answerOf(asked(A), text))).rejects.toMatchObject({ kind: 'failed', code });
-    expect(await lines.close()).toMatchObject({ rates: { lines: 0 }, rejects: { lines: 0 }, counts: NONE });
+    const { reader } = await openReader(commissionRates, [commissionReductions]);
+    await expect(reader.take(answerOf(asked(A), text))).rejects.toMatchObject({ kind: 'failed', code });
+    expect(await reader.close()).toMatchObject({ rows: { lines: 0 }, rejects: { lines: 0 } });
+    expect(reader.counts).toEqual(NONE);
   });
 
   test('nor does one whose questions are none', async () => {
@@ -287,27 +254,14 @@ test('the lines are typed as the declarations say, and what is of the wrong type
     ],
     [asked(C), 'gone', { status: 404 }],
   );
-  const engine = await Engine.open({ tempDir: path.join(out.folder, 'spill') });
-  onTestFinished(() => engine.close());
-  const typed = async (
-    pipeline: typeof commissionRates,
-    { file, lines, longestLineBytes }: CommissionFiles['rates'],
-  ) => {
-    await readTold(
-      engine,
-      { pipeline, source: linesSource(pipeline, file, longestLineBytes), lines },
-      'Europe/Amsterdam',
-    );
-    return await engine.rows(`SELECT * FROM "told ${pipeline.name}" ORDER BY _item`);
-  };
-  const rates = await typed(commissionRates, out.rates);
+  const rates = await typedRows(out.folder, commissionRates, out.rows, '*');
   expect(rates.map((row) => [row.ean, row.outcome, String(row.asked_price), row.extra, row._reject])).toEqual([
     [A, 'found', '0.100000', null, 'bad_list\u001freductions'],
     [B, 'found', 'null', '{"é":"😀"}', null],
     [C, 'not_found', 'null', null, null],
     [C, 'refused', 'null', null, null],
   ]);
-  const reductions = await typed(commissionReductions, out.reductions);
+  const reductions = await typedRows(out.folder, commissionReductions, out.children[0]!, '*');
   expect(
     reductions.map((row) => [row.ean, String(row.maximum_price), String(row.end_date), row._p, row._reject]),
   ).toEqual([
@@ -321,12 +275,12 @@ test('every column of the declarations is filled by some line', async () => {
     A,
     ',"unitPrice":1,"fixedAmount":1,"totalCost":1,"totalCostWithoutReduction":1,"reductions":[{"maximumPrice":1,"costReduction":1,"startDate":"2026-01-01","endDate":"2026-01-01"}]',
   );
-  const { rateLines, reductionLines } = await linesOf(
+  const { lines, childLines } = await linesOf(
     [[{ ean: A, condition: 'NEW', price: '1' }], body(full)],
     [asked(B), 'gone', { status: 404 }],
   );
   const keys = (lines: Record<string, string>[]) =>
     new Set(lines.flatMap(Object.keys).filter((key) => !key.startsWith('_')));
-  expect(keys(rateLines)).toEqual(new Set(commissionRates.columns.map(({ field }) => field)));
-  expect(keys(reductionLines)).toEqual(new Set(commissionReductions.columns.map(({ field }) => field)));
+  expect(keys(lines)).toEqual(new Set(commissionRates.columns.map(({ field }) => field)));
+  expect(keys(childLines)).toEqual(new Set(commissionReductions.columns.map(({ field }) => field)));
 });

@@ -3,7 +3,11 @@
  * answered all the same.
  */
 import { EtlError } from '../core/errors.ts';
-import type { CommissionQuestion } from '../partner/lookups.ts';
+
+/** What a batch is made of: an EAN stands in it once. */
+interface Keyed {
+  readonly ean: string;
+}
 
 /**
  * Batches of at most `size` questions, in the order of the questions as far as it goes. Within a batch an EAN stands once, so
@@ -12,11 +16,8 @@ import type { CommissionQuestion } from '../partner/lookups.ts';
  * The first batch that has room and not this EAN takes a question. So the EANs of an open batch are always among those of the open batch
  * before it, only the foremost can become full, and the next place of an EAN is behind its last.
  */
-export function* batchesOf(
-  questions: Iterable<CommissionQuestion>,
-  size: number,
-): Generator<CommissionQuestion[], void, undefined> {
-  const open: CommissionQuestion[][] = [];
+export function* batchesOf<Q extends Keyed>(questions: Iterable<Q>, size: number): Generator<Q[], void, undefined> {
+  const open: Q[][] = [];
   /** Number of the foremost open batch. */
   let foremost = 0;
   /** Number of the last batch that an EAN went into, while that is open. */
@@ -50,13 +51,13 @@ export interface Refusal {
   readonly reasons?: ReadonlyMap<string, string>;
 }
 
-export interface RefusedQuestion {
-  readonly question: CommissionQuestion;
+export interface RefusedQuestion<Q> {
+  readonly question: Q;
   readonly status: number;
   readonly reason: string;
 }
 
-export type Ask = (questions: readonly CommissionQuestion[]) => Promise<AskOutcome>;
+export type Ask<Q> = (questions: readonly Q[]) => Promise<AskOutcome>;
 
 /** Questions refused one by one before any call of the run was answered, after which the run gives up. */
 export const HOPELESS = 20;
@@ -91,14 +92,14 @@ export class RefusalWatch {
  * once and the rest is asked again in one call; without names the batch is split in halves. Errors: those of `ask`, and
  * `failed/everything_refused`.
  */
-export async function askBatch(
-  questions: readonly CommissionQuestion[],
-  ask: Ask,
+export async function askBatch<Q extends Keyed>(
+  questions: readonly Q[],
+  ask: Ask<Q>,
   watch: RefusalWatch,
-): Promise<RefusedQuestion[]> {
-  const refused: RefusedQuestion[] = [];
+): Promise<RefusedQuestion<Q>[]> {
+  const refused: RefusedQuestion<Q>[] = [];
   /** Returns whether anything in it was refused. `isSuspect`: it is known that as a whole it would be. */
-  const settle = async (batch: readonly CommissionQuestion[], isSuspect: boolean): Promise<boolean> => {
+  const settle = async (batch: readonly Q[], isSuspect: boolean): Promise<boolean> => {
     if (batch.length === 0) return false;
     if (isSuspect && batch.length > 1) return halve(batch);
     const outcome = await ask(batch);
@@ -113,7 +114,7 @@ export async function askBatch(
     else await halve(batch);
     return true;
   };
-  const halve = async (batch: readonly CommissionQuestion[]): Promise<boolean> => {
+  const halve = async (batch: readonly Q[]): Promise<boolean> => {
     const middle = Math.ceil(batch.length / 2);
     const isFaultFound = await settle(batch.slice(0, middle), false);
     // The fault lies in one of the halves: where the first has none, asking the second as a whole would tell nothing new.
@@ -128,11 +129,11 @@ export async function askBatch(
  * What a refusal says of the questions that were asked: which are refused by it, and which are still open. Of one question
  * asked alone it is the answer; of several it tells of those that it names.
  */
-export function verdictOf(
-  questions: readonly CommissionQuestion[],
+export function verdictOf<Q extends Keyed>(
+  questions: readonly Q[],
   { status, reason, named, reasons }: Refusal,
-): { readonly refused: RefusedQuestion[]; readonly open: CommissionQuestion[] } {
-  const isRefused = (question: CommissionQuestion) => questions.length === 1 || named.includes(question.ean);
+): { readonly refused: RefusedQuestion<Q>[]; readonly open: Q[] } {
+  const isRefused = (question: Q) => questions.length === 1 || named.includes(question.ean);
   const refused = questions
     .filter(isRefused)
     .map((question) => ({ question, status, reason: reasons?.get(question.ean) ?? reason }));

@@ -1,34 +1,25 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { pushLinks } from '../../pipelines/push-links.ts';
+import { LIMITS } from '../../src/core/limits.ts';
 import type { FetchRecord } from '../../src/core/records.ts';
-import { Engine } from '../../src/engine/duckdb.ts';
-import { LinkLines, receiveLink } from '../../src/extract/link-lines.ts';
+import { receiveAnything } from '../../src/extract/lookup-answer.ts';
 import { PackWriter } from '../../src/extract/pack.ts';
-import { linesSource, readTold } from '../../src/normalise/told.ts';
+import { answerOf, emptyVault, fetchOf, gathered } from '../extract/lookup-scene.ts';
 import { FakeClock } from '../support/clock.ts';
-import { answerOf, emptyVault, fetchOf, gathered, linesIn } from './lookup-scene.ts';
+import { NO_COUNTS, openReader, readAnswers, typedRows } from './reading.ts';
 
 const HREF = 'https://api.example.org/retailer/shipments/1';
 const ASKED = { href: HREF, resource: 'SHIPMENT', resourceId: '1' };
 
 type Told = readonly [body: unknown, fields?: Partial<FetchRecord>, more?: Readonly<Record<string, string>>];
 
-async function opened() {
-  const folder = await mkdtemp(path.join(tmpdir(), 'etl-link-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  return { folder, lines: await LinkLines.open(folder, 'Europe/Amsterdam') };
-}
-
-async function linesOf(...answers: readonly Told[]) {
-  const { folder, lines } = await opened();
-  for (const [body, fields, more] of answers) await lines.take(answerOf({ ...ASKED, ...more }, body, fields));
-  const files = await lines.close();
-  return { ...files, folder, lines: await linesIn(files.links.file) };
-}
+const linesOf = (...answers: readonly Told[]) =>
+  readAnswers(
+    pushLinks,
+    [],
+    answers.map(([body, fields, more]) => answerOf({ ...ASKED, ...more }, body, fields)),
+  );
 
 describe('what lies behind a link', () => {
   test('becomes a line with all of it, members in alphabetical order and numbers to the digit', async () => {
@@ -45,9 +36,10 @@ describe('what lies behind a link', () => {
         resourceId: '1',
         outcome: 'found',
         payload: '{"a":[{"c":null,"d":1e2}],"b":9007199254740993.10}',
+        _raw: body,
       },
     ]);
-    expect([counts, drift]).toEqual([{ told: 1, found: 1, missing: 0, rejects: 0 }, []]);
+    expect([counts, drift]).toEqual([{ ...NO_COUNTS, keys: 1, records: 1, found: 1 }, []]);
   });
 
   test.each(['[]', '"text"', '7', 'null', 'true'])('may be any JSON: %s', async (body) => {
@@ -64,7 +56,7 @@ describe('what lies behind a link', () => {
     const { lines, counts } = await linesOf([{ title: 'No', detail: 'there is none' }, { status }]);
     expect(lines).toMatchObject([{ outcome, reason: 'No; there is none' }]);
     expect(lines[0]).not.toHaveProperty('payload');
-    expect(counts).toMatchObject({ missing: 1 });
+    expect(counts).toMatchObject({ refused: 1 });
   });
 
   test.each([
@@ -86,24 +78,27 @@ describe('what lies behind a link', () => {
   });
 
   test('without its question is refused', async () => {
-    const { lines } = await opened();
+    const { reader } = await openReader(pushLinks);
     for (const asked of [null, {}, { href: HREF }, { ...ASKED, href: 1 }])
-      await expect(lines.take(answerOf(asked, '{}'))).rejects.toMatchObject({ kind: 'failed', code: 'damaged_answer' });
-    expect((await lines.close()).counts).toEqual({ told: 0, found: 0, missing: 0, rejects: 0 });
+      await expect(reader.take(answerOf(asked, '{}'))).rejects.toMatchObject({
+        kind: 'failed',
+        code: 'damaged_answer',
+      });
+    await reader.close();
+    expect(reader.counts).toEqual(NO_COUNTS);
   });
 
   test('is typed as the pipeline declares it; what is none is a reject of its day, and counts as looked at', async () => {
-    const { folder, links } = await linesOf(
+    const { folder, rows: file } = await linesOf(
       ['{"a":1}'],
       ['<html>', {}, { href: `${HREF}2` }],
       ['', {}, { href: `${HREF}3`, unread: 'answer_too_large:it is larger than 1048576 bytes' }],
     );
-    const engine = await Engine.open({ tempDir: path.join(folder, 'spill') });
-    onTestFinished(() => engine.close());
-    const source = linesSource(pushLinks, links.file, links.longestLineBytes);
-    await readTold(engine, { pipeline: pushLinks, lines: links.lines, source }, 'Europe/Amsterdam');
-    const rows = await engine.rows(
-      `SELECT href, payload, replace(_reject, chr(31), ' ') AS reject, observed_on::VARCHAR AS day, observed_from IS NULL AS never FROM "told push-links" ORDER BY href`,
+    const rows = await typedRows(
+      folder,
+      pushLinks,
+      file,
+      `href, payload, replace(_reject, chr(31), ' ') AS reject, observed_on::VARCHAR AS day, observed_from IS NULL AS never`,
     );
     const day = '2026-03-20';
     expect(rows).toEqual([
@@ -129,11 +124,16 @@ describe('an answer on its way in', () => {
     }
     const incoming = { fetchId: 'f1', status, contentType: null, contentEncoding, body: chunks() };
     try {
-      const { sha256, vaultPath, bytesDecoded, items } = await receiveLink(incoming, ASKED, {
-        pipeline: 'push-links',
-        vault: place.vault,
-        pack,
-      });
+      const { sha256, vaultPath, bytesDecoded, items } = await receiveAnything(
+        incoming,
+        ASKED,
+        LIMITS.linkAnswerBytes,
+        {
+          pipeline: 'push-links',
+          vault: place.vault,
+          pack,
+        },
+      );
       const fetch = fetchOf(1, { pipeline: 'push-links', run_id: 'r1', sha256, vault_path: vaultPath, status });
       await pack.record(fetch);
       await pack.close();

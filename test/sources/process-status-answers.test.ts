@@ -1,37 +1,18 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { readFile } from 'node:fs/promises';
+import { describe, expect, test } from 'vitest';
 import { processStatuses } from '../../pipelines/process-statuses.ts';
 import type { FetchRecord } from '../../src/core/records.ts';
-import { Engine } from '../../src/engine/duckdb.ts';
-import { type ProcessStatusFiles, ProcessStatusLines } from '../../src/extract/process-status-lines.ts';
-import { linesSource, readTold } from '../../src/normalise/told.ts';
-import { answerOf, linesIn } from './lookup-scene.ts';
-
-interface Outcome extends ProcessStatusFiles {
-  readonly folder: string;
-  readonly lines: Record<string, string>[];
-  readonly rejectLines: Record<string, string>[];
-}
+import { answerOf, linesIn } from '../extract/lookup-scene.ts';
+import { NO_COUNTS, openReader, readAnswers, typedRows } from './reading.ts';
 
 type Told = readonly [asked: unknown, body: unknown, fields?: Partial<FetchRecord>];
 
-async function linesOf(...answers: readonly Told[]): Promise<Outcome> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'etl-process-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const lines = await ProcessStatusLines.open(folder, 'Europe/Amsterdam');
-  try {
-    for (const [asked, body, fields] of answers)
-      await lines.take(answerOf(asked, body, { pipeline: 'process-statuses', ...fields }));
-  } catch (error) {
-    await lines.close();
-    throw error;
-  }
-  const files = await lines.close();
-  const [told, rejectLines] = [await linesIn(files.processes.file), await linesIn(files.rejects.file)];
-  return { ...files, folder, lines: told, rejectLines };
-}
+const linesOf = (...answers: readonly Told[]) =>
+  readAnswers(
+    processStatuses,
+    [],
+    answers.map(([asked, body, fields]) => answerOf(asked, body, { pipeline: 'process-statuses', ...fields })),
+  );
 
 const START = { askedBy: 'start', id: null, startedAs: 'CREATE_SUBSCRIPTION' };
 const byStatus = (id: string) => ({ askedBy: 'status', id });
@@ -54,7 +35,7 @@ describe('a process status', () => {
         _f: 'f7',
         observedOn: '2026-03-20',
         observedFrom: '2026-03-20T02:00:00.123Z',
-        processStatusId: '2',
+        id: '2',
         askedBy: 'status',
         outcome: 'found',
         status: 'SUCCESS',
@@ -65,7 +46,7 @@ describe('a process status', () => {
         _raw: DOCUMENTED,
       },
     ]);
-    expect(counts).toEqual({ told: 1, found: 1, missing: 0, rejects: 0 });
+    expect(counts).toEqual({ ...NO_COUNTS, keys: 1, records: 1, found: 1 });
     expect(drift).toEqual([]);
   });
 
@@ -74,7 +55,7 @@ describe('a process status', () => {
     const told = { processStatusId: 'a-1', status: 'PENDING', links, priority: 1.5, errorMessage: 'none' };
     const { lines, drift } = await linesOf([START, told]);
     expect(lines[0]).toMatchObject({
-      processStatusId: 'a-1',
+      id: 'a-1',
       askedBy: 'start',
       status: 'PENDING',
       errorMessage: 'none',
@@ -90,7 +71,7 @@ describe('a process status', () => {
     ['null', { processStatusId: null, id: null, status: 'SUCCESS' }],
   ])('with %s is that of the one asked for', async (_, body) => {
     const { lines } = await linesOf([{ askedBy: 'message', id: '77' }, body]);
-    expect(lines).toMatchObject([{ processStatusId: '77', askedBy: 'message', outcome: 'found', status: 'SUCCESS' }]);
+    expect(lines).toMatchObject([{ id: '77', askedBy: 'message', outcome: 'found', status: 'SUCCESS' }]);
   });
 
   test('with an id in other letters is that of the one asked for; with another id it is set aside', async () => {
@@ -102,15 +83,17 @@ describe('a process status', () => {
       [byStatus('9007199254740992'), '{"id":9007199254740993,"status":"SUCCESS"}'],
       [START, told('..')],
       [START, told('x'.repeat(129))],
+      [START, { status: 'PENDING' }],
     );
-    expect(lines.map(({ processStatusId }) => processStatusId)).toEqual(['ab-1', '9007199254740993']);
+    expect(lines.map(({ id }) => id)).toEqual(['ab-1', '9007199254740993']);
     expect(rejectLines.map(({ item, reason, detail }) => [item, reason, detail])).toEqual([
-      [0, 'other_process', 'processStatusId = ab-2, not ab-1'],
-      [0, 'other_process', 'processStatusId = 9007199254740993, not 9007199254740992'],
+      [0, 'other_id', 'processStatusId = ab-2, not ab-1'],
+      [0, 'other_id', 'id = 9007199254740993, not 9007199254740992'],
       [0, 'bad_id', 'processStatusId = ..'],
       [0, 'bad_id', `processStatusId = ${'x'.repeat(129)}`],
+      [0, 'missing_field', 'processStatusId'],
     ]);
-    expect(counts).toEqual({ told: 6, found: 2, missing: 0, rejects: 4 });
+    expect(counts).toEqual({ ...NO_COUNTS, keys: 7, records: 7, found: 2, rejects: 5, rejectedKeys: 5 });
   });
 
   test.each([
@@ -132,14 +115,12 @@ describe('a process status', () => {
       Buffer.from([0xff]),
       Buffer.from('"}'),
     ]);
-    const folder = await mkdtemp(path.join(tmpdir(), 'etl-process-'));
-    onTestFinished(() => rm(folder, { recursive: true, force: true }));
-    const lines = await ProcessStatusLines.open(folder, 'Europe/Amsterdam');
-    await lines.take({ ...answerOf(byStatus('1'), ''), body });
-    const { processes, drift } = await lines.close();
-    expect(await linesIn(processes.file)).toMatchObject([{ status: 'PAUSED', description: 'ab\ufffd\ufffd' }]);
+    const { reader } = await openReader(processStatuses);
+    await reader.take({ ...answerOf(byStatus('1'), ''), body });
+    const { rows, drift } = await reader.close();
+    expect(await linesIn(rows.file)).toMatchObject([{ status: 'PAUSED', description: 'ab\ufffd\ufffd' }]);
     expect(drift.map(({ kind, field }) => `${kind} ${field}`).sort()).toEqual([
-      'invalid_utf8 status',
+      'invalid_utf8 payload',
       'lone_surrogate description',
       'nul_removed description',
       'unknown_value status',
@@ -151,19 +132,18 @@ describe('a process status', () => {
     const { lines, counts } = await linesOf([byStatus('5'), problem, { status }]);
     expect(lines).toEqual([
       expect.objectContaining({
-        processStatusId: '5',
+        id: '5',
         outcome: 'not_found',
         reason: 'Not Found; Process status 5 does not exist.',
       }),
     ]);
-    expect(counts).toEqual({ told: 1, found: 0, missing: 1, rejects: 0 });
+    expect(counts).toEqual({ ...NO_COUNTS, keys: 1, refused: 1 });
   });
 
   test.each([
     ['no JSON', byStatus('1'), '<html>', {}, 'not_json'],
     ['no object', byStatus('1'), '[]', {}, 'not_an_object'],
-    ['no status', byStatus('1'), '{"id":1}', {}, 'no_process_status'],
-    ['no id where none was asked for', START, '{"status":"PENDING"}', {}, 'no_process_id'],
+    ['no status', byStatus('1'), '{"id":1}', {}, 'no_status'],
     ['too much', byStatus('1'), `{"id":1,"status":"${'x'.repeat(1024 * 1024)}"}`, {}, 'answer_too_large'],
     ['a start that was refused', START, '{}', { status: 404 }, 'damaged_answer'],
     ['another refusal', byStatus('1'), '{}', { status: 400 }, 'damaged_answer'],
@@ -171,23 +151,19 @@ describe('a process status', () => {
     ['a question about nothing', { askedBy: 'status', id: null }, DOCUMENTED, {}, 'damaged_answer'],
     ['a question by nobody', { askedBy: 'chance', id: '1' }, DOCUMENTED, {}, 'damaged_answer'],
   ])('answered with %s is refused whole, and nothing of it is taken', async (_, asked, body, fields, code) => {
-    const folder = await mkdtemp(path.join(tmpdir(), 'etl-process-'));
-    onTestFinished(() => rm(folder, { recursive: true, force: true }));
-    const lines = await ProcessStatusLines.open(folder, 'Europe/Amsterdam');
-    await expect(lines.take(answerOf(asked, body, fields))).rejects.toMatchObject({ kind: 'failed', code });
-    const { processes, rejects } = await lines.close();
-    expect([await readFile(processes.file, 'utf8'), await readFile(rejects.file, 'utf8')]).toEqual(['', '']);
+    const { reader } = await openReader(processStatuses);
+    await expect(reader.take(answerOf(asked, body, fields))).rejects.toMatchObject({ kind: 'failed', code });
+    const { rows, rejects } = await reader.close();
+    expect([await readFile(rows.file, 'utf8'), await readFile(rejects.file, 'utf8')]).toEqual(['', '']);
   });
 
   test('is typed as the pipeline declares it, to the microsecond', async () => {
-    const { folder, processes } = await linesOf([byStatus('2'), DOCUMENTED], [byStatus('3'), '', { status: 404 }]);
-    const engine = await Engine.open({ tempDir: path.join(folder, 'spill') });
-    onTestFinished(() => engine.close());
-    const source = linesSource(processStatuses, processes.file, processes.longestLineBytes);
-    const told = { pipeline: processStatuses, lines: processes.lines, source };
-    await readTold(engine, told, 'Europe/Amsterdam');
-    const rows = await engine.rows(
-      `SELECT process_status_id, outcome, epoch_us(create_timestamp)::VARCHAR AS began, observed_on::VARCHAR AS day, _reject FROM "told process-statuses" ORDER BY 1`,
+    const { folder, rows: file } = await linesOf([byStatus('2'), DOCUMENTED], [byStatus('3'), '', { status: 404 }]);
+    const rows = await typedRows(
+      folder,
+      processStatuses,
+      file,
+      'process_status_id, outcome, epoch_us(create_timestamp)::VARCHAR AS began, observed_on::VARCHAR AS day, _reject',
     );
     expect(rows).toEqual([
       { process_status_id: '2', outcome: 'found', began: '1616400633955061', day: '2026-03-20', _reject: null },

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { refusalOf, refusalReason } from '../../src/extract/refusal.ts';
+import { refusalOf, refusalReason } from '../../src/sources/refusal.ts';
 
 const A = '8712626055143';
 const B = '8804269223123';

@@ -1,44 +1,22 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { products } from '../../pipelines/products.ts';
 import type { FetchRecord } from '../../src/core/records.ts';
-import { Engine } from '../../src/engine/duckdb.ts';
-import { type ProductFiles, ProductLines } from '../../src/extract/product-lines.ts';
-import { linesSource, readTold } from '../../src/normalise/told.ts';
-import { answerOf, linesIn } from './lookup-scene.ts';
+import { answerOf } from '../extract/lookup-scene.ts';
+import { NO_COUNTS, readAnswers, typedRows } from './reading.ts';
 
 const A = '8712626055143';
 const B = '0604020064587';
 
-interface Outcome extends ProductFiles {
-  readonly folder: string;
-  readonly lines: Record<string, string>[];
-  readonly rejectLines: Record<string, string>[];
-}
-
 type Told = readonly [ean: string, body: unknown, fields?: Partial<FetchRecord>];
 
-async function linesOf(...answers: Told[]): Promise<Outcome> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'etl-product-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const lines = await ProductLines.open(folder, 'Europe/Amsterdam');
-  try {
-    for (const [ean, body, fields] of answers)
-      await lines.take(answerOf({ ean, country: 'NL', language: 'nl' }, body, { pipeline: 'products', ...fields }));
-  } catch (error) {
-    await lines.close();
-    throw error;
-  }
-  const files = await lines.close();
-  return {
-    ...files,
-    folder,
-    lines: await linesIn(files.products.file),
-    rejectLines: await linesIn(files.rejects.file),
-  };
-}
+const linesOf = (...answers: Told[]) =>
+  readAnswers(
+    products,
+    [],
+    answers.map(([ean, body, fields]) =>
+      answerOf({ ean, country: 'NL', language: 'nl' }, body, { pipeline: 'products', ...fields }),
+    ),
+  );
 
 const FULL = `{ "ean":"${A}","bolProductId":"9200000123","title":"Lamp","description":"<p>é</p>","url":"https://www.example.org/p/1/",
   "image":{"url":"https://media.example.org/1.jpg","mimeType":"image/jpeg","width":550,"height":540},"rating":4.5,
@@ -54,7 +32,7 @@ describe('a product', () => {
         _i: '0',
         _f: 'f7',
         ean: A,
-        countryCode: 'NL',
+        country: 'NL',
         language: 'nl',
         observedOn: '2026-03-20',
         observedFrom: '2026-03-20T02:00:00.123Z',
@@ -63,14 +41,14 @@ describe('a product', () => {
         title: 'Lamp',
         description: '<p>é</p>',
         url: 'https://www.example.org/p/1/',
-        imageUrl: 'https://media.example.org/1.jpg',
-        imageMimeType: 'image/jpeg',
-        imageWidth: '550',
-        imageHeight: '540',
+        'image.url': 'https://media.example.org/1.jpg',
+        'image.mimeType': 'image/jpeg',
+        'image.width': '550',
+        'image.height': '540',
         rating: '4.5',
-        offerPrice: '12.10',
-        offerStrikethroughPrice: '15.00',
-        offerDeliveryDescription: 'morgen',
+        'offer.price': '12.10',
+        'offer.strikethroughPrice': '15.00',
+        'offer.deliveryDescription': 'morgen',
         gpc: '[{"level":"SEGMENT","name":"Home"}]',
         specificationGroups:
           '[{"specifications":[{"key":"A","values":["zwart"]},{"key":"B","values":["x","y"]},{"key":"C"}],"title":"Features"}]',
@@ -78,7 +56,7 @@ describe('a product', () => {
         _raw: FULL,
       },
     ]);
-    expect(counts).toEqual({ asked: 1, found: 1, missing: 0, rejects: 0 });
+    expect(counts).toEqual({ ...NO_COUNTS, keys: 1, records: 1, found: 1 });
     expect(drift).toEqual([]);
   });
 
@@ -104,10 +82,10 @@ describe('a product', () => {
     [
       'unknown members, also inside of it',
       '{"brand":{"b":1,"a":2},"offer":{"price":1,"seller":"x"}}',
-      { offerPrice: '1', _x: '{"brand":{"a":2,"b":1},"offer.seller":"x"}' },
+      { 'offer.price': '1', _x: '{"brand":{"a":2,"b":1},"offer.seller":"x"}' },
     ],
-    ['a price that is no number', '{"offer":{"price":"cheap"}}', { _b: 'bad_number:offerPrice' }],
-    ['a price as text', '{"offer":{"price":"1.20"}}', { offerPrice: '1.20' }],
+    ['a price that is no number', '{"offer":{"price":"cheap"}}', { _b: 'bad_number:offer.price' }],
+    ['a price as text', '{"offer":{"price":"1.20"}}', { 'offer.price': '1.20' }],
     ['an image that is a text', '{"image":"x.jpg"}', { _b: 'bad_object:image' }],
     ['a classification that is no list', '{"gpc":{"level":"x"}}', { _b: 'bad_list:gpc' }],
     [
@@ -123,8 +101,7 @@ describe('a product', () => {
     ['a number for a text', '{"bolProductId":9200000123}', { bolProductId: '9200000123' }],
   ])('with %s', async (_, body, fields) => {
     const { lines } = await linesOf([A, body]);
-    const { _i, _f, ean, countryCode, language, observedOn, observedFrom, outcome, payload, _raw, ...others } =
-      lines[0]!;
+    const { _i, _f, ean, country, language, observedOn, observedFrom, outcome, payload, _raw, ...others } = lines[0]!;
     expect(others).toEqual(fields);
   });
 
@@ -146,7 +123,7 @@ describe('a product', () => {
   ])('%s is a reject', async (_, body, reason, detail) => {
     const { rejectLines, counts } = await linesOf([A, body, { fetch_id: 'f3' }]);
     expect(rejectLines).toEqual([{ fetch_id: 'f3', item: 0, day: '2026-03-20', reason, detail, raw: body }]);
-    expect(counts).toEqual({ asked: 1, found: 0, missing: 0, rejects: 1 });
+    expect(counts).toEqual({ ...NO_COUNTS, keys: 1, records: 1, rejects: 1, rejectedKeys: 1 });
   });
 });
 
@@ -168,7 +145,7 @@ describe('no product', () => {
   ])('%i is an outcome with its reason', async (status, body, outcome, reason) => {
     const { lines, counts } = await linesOf([A, body, { status }]);
     expect(lines).toMatchObject([{ ean: A, outcome, reason }]);
-    expect(counts).toEqual({ asked: 1, found: 0, missing: 1, rejects: 0 });
+    expect(counts).toEqual({ ...NO_COUNTS, keys: 1, refused: 1 });
   });
 
   test.each([
@@ -182,15 +159,7 @@ describe('no product', () => {
 
 test('the lines are typed as the declaration says, and fill every column of it', async () => {
   const out = await linesOf([A, FULL], [B, 'gone', { status: 404 }], [B, '{"image":{"width":5.5}}']);
-  const engine = await Engine.open({ tempDir: path.join(out.folder, 'spill') });
-  onTestFinished(() => engine.close());
-  const { file, lines, longestLineBytes } = out.products;
-  await readTold(
-    engine,
-    { pipeline: products, source: linesSource(products, file, longestLineBytes), lines },
-    'Europe/Amsterdam',
-  );
-  const rows = await engine.rows('SELECT * FROM "told products" ORDER BY _item');
+  const rows = await typedRows(out.folder, products, out.rows, '*');
   expect(rows.map((row) => [String(row.offer_price), String(row.image_width), row.rating, row._reject])).toEqual([
     ['12.100000', '550', 4.5, null],
     ['null', 'null', null, null],
