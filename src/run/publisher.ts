@@ -82,8 +82,8 @@ export class Publisher {
   /** Logs what broke checks; what was published in spite of one is drift of the answer that brought it. */
   private tellChecks({ name: target }: Target, result: PublishResult | null, holds: Published['holds']): void {
     const { context, ledger } = this.options;
-    for (const { pipeline, slice_day: day, detail, mend } of holds)
-      if (this.isNew(`${pipeline} ${day} is held: ${detail}`))
+    for (const { pipeline, slice_day: day, digest, detail, mend } of holds)
+      if (this.isNew([pipeline, day, digest]))
         context.log.warn(`${pipeline} ${day} is held: ${detail}`, {
           code: 'check',
           mend,
@@ -92,18 +92,26 @@ export class Publisher {
           slice: day,
         });
     for (const warning of result?.warnings ?? []) {
-      const { pipeline, day, fetch_id } = warning;
-      const message = `${pipeline} ${day ?? ''}: ${brokenText(warning)}`;
-      if (!this.isNew(message)) continue;
+      const { check, field, rows, pipeline, day, fetch_id } = warning;
+      if (!this.isNew([check, field, rows, pipeline, day])) continue;
       const mend = mendOn(warning.mend, day);
-      context.log.warn(message, { code: 'check', mend, target, pipeline, slice: day, request: fetch_id });
+      context.log.warn(`${pipeline} ${day ?? ''}: ${brokenText(warning)}`, {
+        code: 'check',
+        mend,
+        target,
+        pipeline,
+        slice: day,
+        request: fetch_id,
+      });
       addDrift(ledger.drift, warning);
     }
   }
 
-  private isNew(message: string): boolean {
-    if (this.told.has(message)) return false;
-    this.told.add(message);
+  /** `about`: what was found, without its example, which each engine writes in its own way: 1 or 1.000000. */
+  private isNew(about: readonly (string | number | null)[]): boolean {
+    const name = JSON.stringify(about);
+    if (this.told.has(name)) return false;
+    this.told.add(name);
     return true;
   }
 }

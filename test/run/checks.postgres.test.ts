@@ -1,8 +1,8 @@
-/** A check that blocks, with both targets at once: each keeps the slice out, and the run tells it once. */
+/** Checks with both targets at once: each keeps the slice out, and the run tells once what both found. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { addDays } from '../../src/core/days.ts';
+import { addDays, daysOf } from '../../src/core/days.ts';
 import { runRelease } from '../../src/run/again.ts';
 import { statusOf } from '../../src/run/status.ts';
 import { verify } from '../../src/run/verify.ts';
@@ -36,3 +36,27 @@ it('is held in both targets, counted once, and released in both', async () => {
     await database.drop();
   }
 });
+
+it.each(['warn', 'block'])(
+  'what a check of severity %s finds in both is said once, however each writes its numbers',
+  async (severity) => {
+    const database = await freshDatabase();
+    const world = await openWorld({ ordersPerDay: 20, postgresUrl: database.url });
+    try {
+      await mkdir(path.join(world.home, 'checks'));
+      await writeFile(
+        path.join(world.home, 'checks', 'mine.sql'),
+        `-- severity: ${severity}\n-- about: a\n-- pipeline: orders\n-- mend: b\n
+       SELECT DISTINCT order_date AS slice_day, coalesce(CAST(NULL AS DECIMAL(18,6)), 0) AS amount
+       FROM warehouse.fact_order_item WHERE {on_days:order_date};`,
+      );
+      await world.night();
+      const { from, to } = world.lookback();
+      const told = world.log.filter(({ level, fields }) => level === 'warn' && fields?.code === 'check');
+      expect(told.map(({ fields }) => fields?.slice).sort()).toEqual(daysOf({ from, to }));
+    } finally {
+      await world.close();
+      await database.drop();
+    }
+  },
+);
