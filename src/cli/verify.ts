@@ -17,7 +17,9 @@ export function register(program: Command, cli: CliContext): void {
       const { differences } = result;
       cli.finish(differences.length > 0 ? EXIT.failed : EXIT.done);
       if (json) return printJson(cli.stdout, result);
-      if (differences.length > 0)
+      // A terminal may be too narrow for a table that holds the mends whole.
+      if (cli.stdout.isTTY) cli.stdout.write(differences.map(differenceText).join(''));
+      else if (differences.length > 0)
         printTable(
           cli.stdout,
           [{ title: 'hop' }, { title: 'pipeline' }, { title: 'day' }, { title: 'problem' }, { title: 'mend' }],
@@ -26,6 +28,10 @@ export function register(program: Command, cli: CliContext): void {
       return void cli.stdout.write(`${linesOf(result).join('\n')}\n`);
     });
   addExamples(command, [['verify', 'prove that every hop holds the same']]);
+}
+
+function differenceText({ hop, pipeline, day, problem, mend }: Verification['differences'][number]): string {
+  return `${hop}: ${pipeline}${day === null ? '' : ` ${day}`}: ${problem}\n  mend: ${mend}\n`;
 }
 
 /** Warnings, what was compared, and one line of verdict at the end. */
@@ -37,7 +43,7 @@ function linesOf({ answers, pruned, slices, rows, targets, differences, warnings
   const verdict =
     differences.length === 0
       ? 'no difference: every hop holds the same, and no check that blocks is broken'
-      : `${counted(differences.length, 'difference')}: the table says what mends each`;
+      : `${counted(differences.length, 'difference')}: each stands above with its mend`;
   const aside = warnings.length === 0 ? '' : `; ${counted(warnings.length, 'warning')}`;
   return [
     ...warnings.map((w) => `warning: ${w.hop}: ${w.pipeline} ${w.day ?? ''}: ${w.problem}; ${w.mend}`),

@@ -109,14 +109,14 @@ export async function statusOf(context: RunContext): Promise<Status> {
   const holds = await standingHolds(context);
   const run_at_work = (await isAtWork(context, runs[0])) ? (runs[0]?.run_id ?? null) : null;
   const drift = await driftSeen(context, runs);
-  const verdict = verdictOf({ pipelines, targets, holds, runs });
+  const verdict = verdictOf({ pipelines, targets, holds, runs, run_at_work });
   return { today: context.today, verdict, pipelines, targets, holds, drift, runs, run_at_work };
 }
 
-function verdictOf({ pipelines, targets, holds, runs }: Pick<Status, 'pipelines' | 'targets' | 'holds' | 'runs'>) {
+function verdictOf({ pipelines, targets, holds, runs, run_at_work }: Omit<Status, 'today' | 'drift' | 'verdict'>) {
   const judged = {
     pipelines: pipelines.map((p) => ({ ...p, failed: p.counts.failed, gaps: gapsOf(p) })),
-    ...{ targets, runs, holds: holds.length },
+    ...{ targets, runs, holds: holds.length, isAtWork: run_at_work !== null },
     rejects: pipelines.reduce((sum, { rejects }) => sum + rejects, 0),
   };
   const needs = needsOf(judged);

@@ -29,6 +29,8 @@ export interface Judged {
   readonly targets: readonly TargetStatus[];
   /** Newest first. */
   readonly runs: readonly Pick<RunRecord, 'result' | 'command'>[];
+  /** What a run brings is no matter for a person while one is at work, and another one could not begin. */
+  readonly isAtWork: boolean;
   readonly holds: number;
   readonly rejects: number;
 }
@@ -40,8 +42,9 @@ export function needsOf(judged: Judged): Point[] {
   return [...runNeeds(judged), ...dataNeeds(judged), ...targetNeeds(judged)];
 }
 
-export function sentenceOf({ pipelines }: Pick<Judged, 'pipelines'>, needs: number): string {
+export function sentenceOf({ pipelines, isAtWork }: Pick<Judged, 'pipelines' | 'isAtWork'>, needs: number): string {
   if (needs > 0) return counted(needs, 'thing needs you', 'things need you');
+  if (isAtWork && isEmpty(pipelines)) return 'The first nights are being loaded';
   const loaded = pipelines.filter((p) => p.enabled && p.newest !== null);
   const shown = loaded.find(({ pipeline }) => pipeline === 'orders') ?? loaded[0];
   return shown ? `All is well: newest ${shown.pipeline} ${shown.newest}` : 'All is well';
@@ -54,17 +57,23 @@ function runNeeds({ runs }: Judged): Point[] {
   return [{ words, about: 'runs', command: last.result === 'failed' ? last.command : 'doctor --online' }];
 }
 
-function dataNeeds({ pipelines, holds, rejects }: Judged): Point[] {
+function isEmpty(pipelines: Judged['pipelines']): boolean {
+  return pipelines.every(({ enabled, newest }) => !enabled || newest === null);
+}
+
+function dataNeeds({ pipelines, holds, rejects, isAtWork }: Judged): Point[] {
   const enabled = pipelines.filter((p) => p.enabled);
-  if (enabled.every(({ newest }) => newest === null))
-    return [{ words: 'nothing is loaded yet: partner-etl run loads the first nights', about: 'days', command: 'run' }];
+  if (isEmpty(pipelines))
+    return isAtWork
+      ? []
+      : [{ words: 'nothing is loaded yet: partner-etl run loads the first nights', about: 'days', command: 'run' }];
   const sum = (of: 'failed' | 'gaps') => enabled.reduce((total, one) => total + one[of], 0);
   const [failed, missing] = [sum('failed'), sum('gaps')];
   const needs: Point[] = [];
   const need = (words: string, about: Subject, command: string) => needs.push({ words, about, command });
   if (holds > 0) need(`${counted(holds, 'slice is', 'slices are')} held back`, 'holds', 'release PIPELINE DAY');
   if (failed > 0) need(`${counted(failed, 'day')} could not be fetched`, 'days', 'run');
-  if (missing > 0) need(`${counted(missing, 'day is', 'days are')} missing`, 'days', 'run');
+  if (missing > 0 && !isAtWork) need(`${counted(missing, 'day is', 'days are')} missing`, 'days', 'run');
   if (rejects > 0) need(`${counted(rejects, 'row was', 'rows were')} rejected`, 'rejects', 'rejects');
   for (const { pipeline, days_behind: behind } of enabled)
     if (behind !== null && behind > DAYS_BEHIND)
@@ -72,10 +81,12 @@ function dataNeeds({ pipelines, holds, rejects }: Judged): Point[] {
   return needs;
 }
 
-function targetNeeds({ targets }: Judged): Point[] {
+function targetNeeds({ targets, isAtWork }: Judged): Point[] {
   return targets.flatMap(({ target, slices_behind: behind, error }): Point[] => {
     if (error !== null) return [{ words: `${target} could not be asked`, about: 'targets', command: 'doctor' }];
-    return behind ? [{ words: `${target} lacks ${counted(behind, 'slice')}`, about: 'targets', command: 'run' }] : [];
+    return behind && !isAtWork
+      ? [{ words: `${target} lacks ${counted(behind, 'slice')}`, about: 'targets', command: 'run' }]
+      : [];
   });
 }
 

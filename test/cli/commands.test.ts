@@ -6,6 +6,7 @@ import { addDays, type Day } from '../../src/core/days.ts';
 import { tryLock } from '../../src/disk/lock.ts';
 import { RunLedger } from '../../src/run/ledger.ts';
 import { openWorld, type World } from '../support/nights.ts';
+import { TextWriter } from './surroundings.ts';
 import { typedIn } from './typed.ts';
 
 let world: World;
@@ -39,6 +40,15 @@ describe('before the first run', () => {
       expect.arrayContaining([expect.stringMatching(/^orders \| never loaded \| /), 'No run yet: partner-etl run']),
     );
     expect(out).toMatch(/^1 thing needs you:\n {2}nothing is loaded yet: partner-etl run loads/);
+  });
+
+  it('status during the very first run asks nobody for anything', async () => {
+    const lock = await tryLock(path.join(world.home, 'locks', 'run'), 'run', world.clock);
+    const { runId } = await RunLedger.begin(path.join(world.home, 'runs'), world.clock, 'run', ['orders']);
+    const { out } = await typed(['status']);
+    expect(out).toMatch(/^The first nights are being loaded\nRunning since 2026-03-20T.+: run\n\n/);
+    await lock?.release();
+    await rm(path.join(world.home, 'runs', `${runId}.json`));
   });
 
   it('status of what is not even set up says what to do, and shows no empty tables', async () => {
@@ -182,6 +192,7 @@ describe('looking at it', () => {
     const killed = await RunLedger.begin(path.join(world.home, 'runs'), world.clock, 'run orders', ['orders']);
     const { out } = await typed(['status']);
     expect(out).toMatch(/^Running since 2026-03-20T.+: run orders$/m);
+    expect(out).not.toMatch(/(?:is|are) missing|lacks/);
     expect(lines(out)).toContainEqual(expect.stringMatching(`^${killed.runId} \\| run orders \\| .+ \\| running`));
     expect((await document('status')).said).toMatchObject({ run_at_work: killed.runId });
     await lock?.release();
@@ -262,6 +273,8 @@ describe('looking at it', () => {
     expect(code).toBe(1);
     expect(lines(out)).toContainEqual(expect.stringMatching(`^lake \\| promotions \\| ${from} \\| .+ \\| ${mend}$`));
     expect(out).toMatch(/^Verdict: 1 difference: .+\n/m);
+    const narrow = await typedIn(world, ['verify'], { stdout: new TextWriter({ isTTY: true, columns: 60 }) });
+    expect(narrow.out).toMatch(new RegExp(`^lake: promotions ${from}: .+\n  mend: ${mend}$`, 'm'));
     expect(await document('verify')).toMatchObject({
       code: 1,
       said: {

@@ -219,6 +219,15 @@ describe('the first sentence', () => {
       { runs: [runRow({ result: null }), runRow({ result: 'failed' })] },
       one('the last run failed'),
     ],
+    [
+      'a run at work will bring what is missing and what a warehouse lacks',
+      {
+        runs: [runRow({ result: null, is_at_work: true })],
+        pipelines: [pipelineRow('orders', 'sms')],
+        targets: [{ target: 'duckdb', slices_behind: 3, error: null }],
+      },
+      well,
+    ],
     ['an older run failed', { runs: [runRow(), runRow({ result: 'failed' })] }, well],
     ['locks are lost', { health: { ...EMPTY.health, locked: false } }, one('serve does not hold its locks')],
     ['nobody receives', { health: { ...EMPTY.health, receiving: false } }, one('push messages are not received')],

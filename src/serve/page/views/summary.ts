@@ -31,6 +31,7 @@ function judgedOf({ pipelines, targets, runs, holds, rejects }: PageModel): Judg
     pipelines: pipelines.map((row) => ({ ...row, failed: row.counts.failed, gaps: gapsOf(row) })),
     targets,
     runs,
+    isAtWork: runs.some((run) => run.is_at_work),
     holds: holds.length,
     rejects: rejects.reduce((sum, { count }) => sum + count, 0),
   };
