@@ -48,12 +48,12 @@ function linesOf({ run, published, changes }: RunOutcome): string[] {
     lines.push(
       `${counted(summary.rows, 'row')} in ${counted(summary.windows, 'window')} (${counted(summary.calls, 'call')}): ${counted(summary.slices_changed, 'slice')} changed, ${n(summary.slices_unchanged)} unchanged`,
     );
-  for (const { target, result } of published)
+  for (const { target, result, errors } of published)
     if (result)
       lines.push(
         `${target}: ${counted(result.slices, 'slice')}, ${counted(result.rows, 'row')} loaded in ${(result.tookMs / 1000).toFixed(1)} s`,
       );
-    else lines.push(`${target}: nothing to load`);
+    else lines.push(`${target}: ${errors.length > 0 ? 'could not be published into' : 'nothing to load'}`);
   const news = newsOf(changes);
   if (news.length > 0) lines.push(news.join(', '));
   const warnings = warningsOf(published);

@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest';
-import { newsOf } from '../../src/cli/outcome.ts';
+import { newsOf, tellOutcome } from '../../src/cli/outcome.ts';
+import { EtlError } from '../../src/core/errors.ts';
+import type { RunOutcome } from '../../src/run/session.ts';
 import type { RunChanges } from '../../src/run/what-changed.ts';
+import { fakeContext } from './surroundings.ts';
 
 const NOTHING: RunChanges = {
   ...{ new_orders: 0, new_items: 0, vanished_items: 0, approved_items: 0, approved_commission: '0.00' },
@@ -26,4 +29,20 @@ test.each<[string, Partial<RunChanges>, string[]]>([
   ['restated days', { restated_days: { orders: 2, promotions: 1 } }, ['restated days: orders 2, promotions 1']],
 ])('a run that brought %s', (_, changes, lines) => {
   expect(newsOf({ ...NOTHING, ...changes })).toEqual(lines);
+});
+
+test('a target that could not be published into is not one that had nothing to load', () => {
+  const { context, stdout } = fakeContext();
+  const errors = [new EtlError('retry', 'postgres', 'Postgres: connect ECONNREFUSED')];
+  const published = [
+    { target: 'duckdb', result: null, errors: [], holds: [] },
+    { target: 'postgres', result: null, errors, holds: [] },
+  ];
+  const summary = { windows: 1, calls: 1, rows: 0, slices_changed: 0, slices_unchanged: 1 };
+  tellOutcome(
+    context,
+    { run: { summary }, exitCode: 1, errors, published, changes: NOTHING } as unknown as RunOutcome,
+    false,
+  );
+  expect(stdout.text).toContain('\nduckdb: nothing to load\npostgres: could not be published into\n');
 });
