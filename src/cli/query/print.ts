@@ -66,11 +66,14 @@ async function printJsonRows({ out, about }: Printing, columns: readonly AnswerC
   out.write(`${count === 0 ? '[]' : `\n${margin}]`}${about === undefined ? '' : '\n}'}\n`);
 }
 
-/** Counts are numbers where a number holds them exactly; money stays a text, which keeps every digit. */
+/**
+ * Counts are numbers where a number holds them exactly; money stays a text, which keeps every digit. Postgres calls the sum of counts
+ * a decimal: it has no point, and money always has one.
+ */
 function jsonValue(value: AnswerRow[number], kind: AnswerColumn['kind']): AnswerRow[number] | number {
-  if (typeof value !== 'string' || (kind !== 'whole' && kind !== 'float')) return value;
+  if (typeof value !== 'string' || kind === 'other' || (kind === 'decimal' && !/^-?\d+$/.test(value))) return value;
   const number = Number(value);
-  const isExact = kind === 'whole' ? Number.isSafeInteger(number) : Number.isFinite(number);
+  const isExact = kind === 'float' ? Number.isFinite(number) : Number.isSafeInteger(number);
   return isExact ? number : value;
 }
 

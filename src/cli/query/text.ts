@@ -7,6 +7,8 @@ import { LIMITS } from '../../core/limits.ts';
 import type { CliContext } from '../context.ts';
 
 const ONLY_COMMENTS = /^(?:[\s;]|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/)*$/;
+/** As other programs call it. */
+const STDIN = '-';
 /** No option has white space in its name: `-- a comment`, `--a comment`; one may have it in its value: `--file=my query.sql`. */
 const COMMENT = /^--(?:[^a-zA-Z]|[^=\s]*\s)/;
 
@@ -31,7 +33,9 @@ export async function sqlFrom(
     throw new EtlError('usage', 'two_queries', 'there is a query, and --file names another one', {
       hint: 'give one of the two',
     });
-  const sql = query ?? (file === undefined ? await fromStdin(stdin) : await fromFile(path.resolve(cwd, file)));
+  const named = query === STDIN ? undefined : query;
+  const isPiped = file === undefined || file === STDIN;
+  const sql = named ?? (isPiped ? await fromStdin(stdin) : await fromFile(path.resolve(cwd, file)));
   if (sql === null || ONLY_COMMENTS.test(sql))
     throw new EtlError('usage', 'no_sql', 'there is no SQL to run', {
       hint: 'partner-etl sql "SELECT …", --file question.sql, or partner-etl sql < question.sql',

@@ -38,6 +38,12 @@ describe('JSON', () => {
     ]);
   });
 
+  test('a decimal without a point is a count, such as a sum of counts in Postgres', async () => {
+    const rows = [['31651'], ['-2'], ['12.000000'], ['9007199254740993'], ['NaN']];
+    const said = JSON.parse(await printed('json', [{ name: 'sum', kind: 'decimal' }], [rows]));
+    expect(said.map(({ sum }: { sum: unknown }) => sum)).toEqual([31651, -2, '12.000000', '9007199254740993', 'NaN']);
+  });
+
   test('is written as a document of all rows would be, whatever the batches', async () => {
     const columns = COLUMNS.slice(4);
     const rows = [['a'], ['b'], ['c']];

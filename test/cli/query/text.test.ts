@@ -48,7 +48,8 @@ test('SQL comes from the argument, a file or stdin, in this order', async () => 
   const stdin = () => piped(euro.subarray(0, 9), euro.subarray(9));
   expect(await sqlFrom({ cwd, stdin: stdin() }, 'SELECT 1', undefined)).toBe('SELECT 1');
   expect(await sqlFrom({ cwd, stdin: stdin() }, undefined, 'a.sql')).toBe('-- a\nSELECT 2;\n');
-  expect(await sqlFrom({ cwd, stdin: stdin() }, undefined, undefined)).toBe("SELECT '€'");
+  for (const [query, file] of [[], ['-'], [undefined, '-']])
+    expect(await sqlFrom({ cwd, stdin: stdin() }, query, file)).toBe("SELECT '€'");
 });
 
 test('what is no SQL, too much of it or twice there is wrong usage', async () => {
