@@ -21,6 +21,7 @@ export const commissionRates = declarePipeline({
   name: 'commission-rates',
   version: 1,
   about: 'What commission the service asks for an EAN, as versions: a row for every time that its answer changed.',
+  answer: 'commission by EAN, single or bulk',
   source: { kind: 'lookup', lookup: 'commission' },
   reading: reading({
     records: 'commissions',
@@ -63,6 +64,7 @@ export const commissionReductions = declarePipeline({
   version: 1,
   about:
     'The boundaries inside a commission answer at which a reduction becomes active; versions as in fact_commission_rate.',
+  answer: 'commission by EAN, reductions[]',
   source: { kind: 'part', of: 'commission-rates', records: 'reductions' },
   table: 'fact_commission_reduction',
   columns: [
@@ -70,6 +72,7 @@ export const commissionReductions = declarePipeline({
     column(6, 'position', 'count', 'place among the boundaries of the answer, from 0', {
       required: true,
       origin: 'answer',
+      from: 'made by partner-etl: place in the list',
     }),
     column(7, 'maximumPrice', 'money', 'highest selling price at which it applies'),
     column(8, 'costReduction', 'money', 'by how much the commission is lower'),

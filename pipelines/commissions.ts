@@ -4,6 +4,7 @@ export const commissions = declarePipeline({
   name: 'commissions',
   version: 1,
   about: 'Commission and revenue by state (original, approved, open), per day, site, tool, name, sub-ID and rate.',
+  answer: 'commissions report',
   source: { kind: 'report', report: 'commissions' },
   table: 'fact_commission_day',
   columns: [

@@ -7,6 +7,7 @@ export const orders = declarePipeline({
   name: 'orders',
   version: 1,
   about: 'Every ordered item that a promotion led to, with its commission and how far it has come.',
+  answer: 'orders report',
   source: { kind: 'report', report: 'orders' },
   table: 'fact_order_item',
   columns: [
@@ -73,6 +74,7 @@ export const orderItemVersions = declarePipeline({
   version: 1,
   about:
     'Every observed version of every ordered item: a row for every time that its content changed, it moved to another day, or it was gone.',
+  answer: 'orders report',
   source: { kind: 'part', of: 'orders' },
   table: 'order_item_version',
   columns: [
@@ -86,6 +88,7 @@ export const orderItemVersions = declarePipeline({
       'false: the report no longer had the item; only its key and its last day are told',
       {
         required: true,
+        from: 'made by partner-etl: whether a later answer for the day still has the item',
       },
     ),
   ],

@@ -6,6 +6,7 @@ export const processStatuses = declarePipeline({
   version: 1,
   about:
     'What became of asynchronous requests, as versions; the service forgets them after 48 hours. The view process_status shows the state of each.',
+  answer: 'process status',
   source: { kind: 'lookup', lookup: 'process-status' },
   reading: reading({
     // `id` up to version 4 of the interface, `processStatusId` from version 5 on.
@@ -22,7 +23,12 @@ export const processStatuses = declarePipeline({
   }),
   table: 'process_status_version',
   columns: [
-    column(1, 'id', 'text', 'the process', { required: true, column: 'process_status_id', origin: 'request' }),
+    column(1, 'id', 'text', 'the process', {
+      required: true,
+      column: 'process_status_id',
+      origin: 'request',
+      from: '`processStatusId`, or `id`',
+    }),
     column(2, 'observedOn', 'day', 'day on which this version was first seen', { required: true, origin: 'answer' }),
     column(3, 'observedFrom', 'utc-time', 'when this version was first seen', { required: true, origin: 'answer' }),
     column(4, 'outcome', 'text', 'found, or not_found (404: the service has forgotten it)', {
@@ -43,7 +49,7 @@ export const processStatuses = declarePipeline({
       'askedBy',
       'text',
       'start: the answer to a request of ours; status: asked for afterwards; message: asked for after a push message',
-      { origin: 'request', known: ['start', 'status', 'message'] },
+      { origin: 'request', known: ['start', 'status', 'message'], from: 'made by partner-etl' },
     ),
     column(13, 'reason', 'text', 'what the service said where it told no process status', { origin: 'answer' }),
   ],

@@ -5,6 +5,7 @@ export const products = declarePipeline({
   version: 1,
   about:
     'Products of the catalogue by EAN, country and language, as versions: a row for every time that the answer changed.',
+  answer: 'catalogue: product by EAN',
   source: { kind: 'lookup', lookup: 'product' },
   reading: reading({
     match: { members: ['ean'], to: 'ean', form: 'ean' },

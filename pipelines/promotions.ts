@@ -4,6 +4,7 @@ export const promotions = declarePipeline({
   name: 'promotions',
   version: 1,
   about: 'What was shown and clicked, and what it led to, per day, site, tool, name and sub-ID.',
+  answer: 'promotions report',
   source: { kind: 'report', report: 'promotions' },
   table: 'fact_promotion_day',
   columns: [

@@ -6,6 +6,7 @@ export const pushLinks = declarePipeline({
   version: 1,
   about:
     'What lay behind the links of push messages when they were followed, as versions. Process statuses have a table of their own.',
+  answer: 'what the link of a push message leads to',
   source: { kind: 'lookup', lookup: 'push-link' },
   reading: reading({
     outcomes: { 404: 'not_found', 410: 'not_found', '*': 'refused' },
@@ -14,11 +15,23 @@ export const pushLinks = declarePipeline({
   }),
   table: 'push_link',
   columns: [
-    column(1, 'href', 'text', 'the address, as the message has it', { required: true, origin: 'request' }),
+    column(1, 'href', 'text', 'the address, as the message has it', {
+      required: true,
+      origin: 'request',
+      from: '`event.links[].href` of the message',
+    }),
     column(2, 'observedOn', 'day', 'day on which this version was first seen', { required: true, origin: 'answer' }),
     column(3, 'observedFrom', 'utc-time', 'when this version was first seen', { required: true, origin: 'answer' }),
-    column(4, 'resource', 'text', 'what the message was about', { required: true, origin: 'request' }),
-    column(5, 'resourceId', 'text', 'the resource concerned', { required: true, origin: 'request' }),
+    column(4, 'resource', 'text', 'what the message was about', {
+      required: true,
+      origin: 'request',
+      from: '`event.resource` of the message',
+    }),
+    column(5, 'resourceId', 'text', 'the resource concerned', {
+      required: true,
+      origin: 'request',
+      from: '`event.resourceId` of the message',
+    }),
     column(6, 'outcome', 'text', 'found, not_found (404, 410) or refused (any other client error)', {
       required: true,
       origin: 'answer',

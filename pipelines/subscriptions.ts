@@ -5,6 +5,7 @@ export const subscriptions = declarePipeline({
   name: 'subscriptions',
   version: 1,
   about: 'Push subscriptions as they came, changed and went; the view subscription shows the state of each.',
+  answer: 'list of subscriptions',
   source: { kind: 'list' },
   reading: reading({
     records: 'subscriptions',
@@ -15,7 +16,11 @@ export const subscriptions = declarePipeline({
   }),
   table: 'subscription_version',
   columns: [
-    column(1, 'id', 'text', 'the subscription', { required: true, origin: 'request' }),
+    column(1, 'id', 'text', 'the subscription', {
+      required: true,
+      origin: 'request',
+      from: 'field `id`, list of subscriptions',
+    }),
     column(2, 'url', 'text', 'address that is pushed to'),
     column(3, 'resources', 'json', 'what it asks for, in alphabetical order: ["PROCESS_STATUS", "SHIPMENT"]', {
       json: 'texts',
@@ -23,6 +28,7 @@ export const subscriptions = declarePipeline({
     column(4, 'isPresent', 'boolean', 'true: it was listed; false: it no longer was', {
       required: true,
       origin: 'answer',
+      from: 'made by partner-etl: whether the list has it',
     }),
     column(5, 'observedOn', 'day', 'day of the list that first showed this version', {
       required: true,

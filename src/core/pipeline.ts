@@ -52,6 +52,8 @@ export interface SourceColumn {
   readonly json: JsonForm;
   /** The way, inside the elements of a list, to a member that is made an array where it is a single value; null for none. */
   readonly arrayAt: string | null;
+  /** Where the value comes from, in words, where the field does not say it; null where it does. */
+  readonly from: string | null;
   /** The values that the contract knows, where it knows all; any other is kept and counted as drift. */
   readonly known: readonly string[];
 }
@@ -124,6 +126,8 @@ export interface Pipeline {
   /** Raised when the same answer would give other rows, so that slices of an older version are made again. */
   readonly version: number;
   readonly about: string;
+  /** The report, answer or message that its rows come from. */
+  readonly answer: string;
   readonly source: PipelineSource;
   /** How its answers are read; absent where that is not by records: reports, files, messages, and children. */
   readonly reading?: Reading;
@@ -158,6 +162,7 @@ export interface ColumnOptions
   /** The column's name where it is not the field's name in snake case. */
   readonly column?: string;
   readonly arrayAt?: string;
+  readonly from?: string;
 }
 
 /** Shorthand for the declarations under pipelines/. */
@@ -169,7 +174,15 @@ export function column(
   options: ColumnOptions = {},
 ): SourceColumn {
   const { column: name = snakeCase(field.replaceAll('.', '_')), ...given } = options;
-  const usual = { required: false, origin: 'record', otherNames: [], json: 'list', known: [], arrayAt: null } as const;
+  const usual = {
+    required: false,
+    origin: 'record',
+    otherNames: [],
+    json: 'list',
+    known: [],
+    arrayAt: null,
+    from: null,
+  } as const;
   return { id, field, kind, about, column: name, ...usual, ...given };
 }
 

@@ -7,7 +7,7 @@ import { assert } from '../core/errors.ts';
 import { LOADED_COLUMN, OBSERVED_TO, type Pipeline, storedColumns } from '../core/pipeline.ts';
 import type { Dictionary, DictionaryEntry } from '../warehouse/dictionary.ts';
 import type { CatalogueThing } from './catalogue.ts';
-import { columnSources, toldBy } from './column-sources.ts';
+import { columnSources } from './column-sources.ts';
 import type { DocQuestion } from './questions.ts';
 import type { RelationGroup, Trap } from './relations.ts';
 
@@ -119,7 +119,7 @@ function factTable(thing: CatalogueThing, pipeline: Pipeline, traps: readonly Tr
     };
   });
   const { schema, name, kind } = thing;
-  const told = { about: pipeline.about, grain: grainOf(pipeline), source: toldBy(pipeline), pipeline: pipeline.name };
+  const told = { about: pipeline.about, grain: grainOf(pipeline), source: pipeline.answer, pipeline: pipeline.name };
   return { ...NO_EXTRAS, schema, name, kind, ...told, traps: trapsOn(traps, nameOf(thing)), columns };
 }
 

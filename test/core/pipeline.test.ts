@@ -14,6 +14,7 @@ import {
 const sound: Pipeline = {
   name: 'visits',
   version: 1,
+  answer: 'orders report',
   about: 'Visits by day.',
   source: { kind: 'report', report: 'orders' },
   versions: null,

@@ -8,6 +8,7 @@ import { plainJson } from './plain-json.ts';
 const pipeline = declarePipeline({
   name: 'kinds',
   version: 1,
+  answer: 'orders report',
   about: 'A column of every kind.',
   source: { kind: 'report', report: 'orders' },
   table: 'kinds',
