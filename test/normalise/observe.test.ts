@@ -134,10 +134,10 @@ describe('what look-ups tell', () => {
   });
 
   test('one EAN at several prices is several things', async () => {
-    const prices = [{}, { askedPrice: '10' }, { askedPrice: '20.50' }];
+    const prices = [{}, { price: '10' }, { price: '20.50' }];
     expect((await take(prices.map((price) => rate(DAY1, EAN, price)))).fresh).toBe(3);
     expect((await take(prices.map((price) => rate(DAY2, EAN, price)))).fresh).toBe(0);
-    expect((await take([rate(DAY3, EAN, { askedPrice: '10.0', fixedAmount: '1' })])).fresh).toBe(1);
+    expect((await take([rate(DAY3, EAN, { price: '10.0', fixedAmount: '1' })])).fresh).toBe(1);
   });
 
   test('several nights at once give what they give one by one, in whatever order they stand', async () => {
