@@ -57,7 +57,7 @@ const versions = () =>
   );
 
 async function putBack(home: string): Promise<void> {
-  for (const name of await readdir(world.home)) await rm(path.join(world.home, name), { recursive: true });
+  for (const name of await readdir(world.home)) await rm(path.join(world.home, name), { recursive: true, force: true });
   await cp(home, world.home, { recursive: true });
   world.clock.set(nowMs);
 }

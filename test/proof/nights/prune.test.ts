@@ -41,7 +41,7 @@ afterAll(async () => {
   await rm(copy, { recursive: true, force: true });
 });
 beforeEach(async () => {
-  for (const name of await readdir(world.home)) await rm(path.join(world.home, name), { recursive: true });
+  for (const name of await readdir(world.home)) await rm(path.join(world.home, name), { recursive: true, force: true });
   await cp(copy, world.home, { recursive: true });
   world.clock.set(nowMs);
 });
@@ -245,7 +245,7 @@ describe('a pruning that is killed', () => {
     await setRetention(world, { vaultDays: 1 });
     const back = async () => {
       for (const name of ['vault', 'runs']) {
-        await rm(path.join(world.home, name), { recursive: true });
+        await rm(path.join(world.home, name), { recursive: true, force: true });
         await cp(path.join(copy, name), path.join(world.home, name), { recursive: true });
       }
     };
