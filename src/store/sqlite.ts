@@ -23,6 +23,9 @@ import { prepareSchema } from './schema.ts';
 import type { State } from './state.ts';
 import type { StateTables } from './tables.ts';
 
+/** Connections that are done with: closed while statements are left, they would let go of the side files at any later moment. */
+const kept = new Set<Database.Database>();
+
 /** How long a statement waits for the transactions of other processes. */
 const BUSY_MS = 10_000;
 const LONGEST_PAUSE_MS = 16;
@@ -41,7 +44,7 @@ export async function openSqliteState(file: string): Promise<State> {
     engine: 'sqlite',
     db,
     write: (work) => db.transaction().execute(work),
-    close: () => db.destroy(),
+    close: async () => void kept.add(database),
   };
   try {
     await prepareSchema(state, file, (script) => void database.exec(script));
