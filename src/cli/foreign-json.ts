@@ -1,6 +1,7 @@
 /** What the service sent, as one JSON document that keeps every digit, shows no secret and does nothing to a terminal. */
-import { type ExactJson, exactText, isExactArray, isExactObject } from '../core/exact-json.ts';
+
 import { escapedJson, redact } from '../core/redact.ts';
+import { type ExactJson, exactText, isExactArray, isExactObject } from '../json/exact-json.ts';
 import type { Writer } from './screen.ts';
 
 /** Prints the document; an object is a map, so that no member name means anything to the language. */

@@ -2,9 +2,9 @@
 import type { Command } from 'commander';
 import { eanProblem, isEan } from '../core/ean.ts';
 import { EtlError, EXIT, exitCodeOf } from '../core/errors.ts';
-import { type ExactJson, ExactNumber, type ExactObject, isExactArray, isExactObject } from '../core/exact-json.ts';
 import { foreignText } from '../core/redact.ts';
 import { CONDITIONS, canonicalPrice } from '../extract/ean-list.ts';
+import { type ExactJson, ExactNumber, type ExactObject, isExactArray, isExactObject } from '../json/exact-json.ts';
 import type { CommissionQuestion, ProductQuestion } from '../partner/lookups.ts';
 import {
   type LookedUp,

@@ -1,10 +1,10 @@
 /** `subscriptions`: what is pushed to whom, read and changed by hand. Changes are processes, whose end is waited for. */
 import { type Command, Option } from 'commander';
 import { EtlError } from '../core/errors.ts';
-import { type ExactJson, ExactNumber } from '../core/exact-json.ts';
 import { isPathId } from '../core/ids.ts';
 import { foreignText } from '../core/redact.ts';
 import { isEnded, type ProcessStatus, type Subscription } from '../extract/subscription-shapes.ts';
+import { type ExactJson, ExactNumber } from '../json/exact-json.ts';
 import { commandLine, type Followed } from '../run/process-waiting.ts';
 import {
   createSubscription,

@@ -1,3 +1,5 @@
+import { AssertionError } from 'node:assert';
+
 /**
  * Errors, sorted by what is to be done next.
  *
@@ -63,14 +65,18 @@ export class EtlError extends Error {
 
 /** Breaks loudly when one of our own assumptions is false. */
 export function assert(condition: unknown, message: string): asserts condition {
-  if (!condition)
-    throw new EtlError('bug', 'assertion', message, { hint: 'please report this with the log of the run' });
+  if (!condition) throw bug(message);
+}
+
+function bug(message: string, cause?: unknown): EtlError {
+  return new EtlError('bug', 'assertion', message, { cause, hint: 'please report this with the log of the run' });
 }
 
 /** Anything thrown, as an EtlError: what is not one already is a failure of the step in hand. */
 export function asEtlError(thrown: unknown): EtlError {
   if (thrown instanceof EtlError) return thrown;
   const message = thrown instanceof Error ? thrown.message : String(thrown);
+  if (thrown instanceof AssertionError) return bug(message, thrown);
   if (NO_ROOM.has((thrown as NodeJS.ErrnoException | null)?.code ?? ''))
     return new EtlError('failed', 'no_room', message, {
       cause: thrown,

@@ -8,9 +8,11 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { EtlError } from '../core/errors.ts';
+import { LIMITS } from '../core/limits.ts';
 import type { Pipeline } from '../core/pipeline.ts';
 import { FileSink } from '../disk/sink.ts';
-import { type Expect, type SplitField, type SplitResult, Splitter } from './splitter.ts';
+import { type Expect, RefusedAnswer, type SplitField, type SplitResult } from '../json/interface.ts';
+import { Splitter } from '../json/splitter.ts';
 import type { Vault } from './vault.ts';
 
 /** An answer's lines, and what the splitter said of it. */
@@ -78,7 +80,7 @@ export async function receive(
     const sha256 = hash.digest('hex');
     return { ...answer, sha256, bytesDecoded, vaultPath: await stored.keep(sha256, isGzip) };
   } catch (error) {
-    if (!(error instanceof EtlError) || !ANSWER_FAULTS.has(error.code)) {
+    if (!(error instanceof EtlError) || !(error.cause instanceof RefusedAnswer) || error.cause.code === 'cut') {
       await stored.discard().catch(() => undefined); // the first error is the one to tell
       throw error;
     }
@@ -94,18 +96,22 @@ export async function receive(
   }
 }
 
-/** The splitter's words for an answer that is no report. */
-const ANSWER_FAULTS: ReadonlySet<string> = new Set([
-  'not_json',
-  'not_an_object',
-  'no_items',
-  'second_items',
-  'malformed',
-  'after_end',
-  'answer_too_large',
-]);
+/** What to do about an answer that the splitter refuses. */
+const HINTS = {
+  not_json: 'a proxy or an error page may have answered: look at the raw answer in the vault',
+  not_an_object: 'the service may have a new version: look at the raw answer in the vault',
+  no_items: 'the service may have a new version: look at the raw answer in the vault',
+  second_items: 'the answer contradicts itself: look at it in the vault and report it to the service',
+  malformed: 'the answer was damaged on its way or made wrongly: fetch it again, then report it to the service',
+  cut: 'the connection ended early: fetch it again',
+  after_end: 'two answers may have been joined: fetch it again, then report it to the service',
+  answer_too_large: 'ask for fewer days in one request (windowDays)',
+} as const satisfies Record<RefusedAnswer['code'], string>;
 
-/** Splits decoded bytes into the files of `folder`; also the way in of a replay. */
+/**
+ * Splits decoded bytes into the files of `folder`; also the way in of a replay. Errors: the codes of RefusedAnswer, of which only
+ * `cut` is worth another try.
+ */
 export async function splitAnswer(
   decoded: AsyncIterable<Uint8Array>,
   pipeline: Pipeline,
@@ -119,6 +125,7 @@ export async function splitAnswer(
   let refused: Uint8Array[] = [];
   const splitter = new Splitter({
     fields: splitFields(pipeline),
+    limits: LIMITS,
     onLines: (buffer) => waiting.push(buffer.slice()),
     onReject: (reject) => refused.push(Buffer.from(`${JSON.stringify(reject)}\n`)),
   });
@@ -136,6 +143,10 @@ export async function splitAnswer(
     const split = splitter.end();
     await flush();
     return { linesFile, splitRejectsFile, split };
+  } catch (cause) {
+    if (!(cause instanceof RefusedAnswer)) throw cause;
+    const { code, message } = cause;
+    throw new EtlError(code === 'cut' ? 'retry' : 'failed', code, message, { cause, hint: HINTS[code] });
   } finally {
     await Promise.all([lines.close(), rejects.close()]);
   }

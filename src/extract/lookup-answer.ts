@@ -6,8 +6,8 @@
 import { createHash } from 'node:crypto';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { EtlError } from '../core/errors.ts';
-import type { ExactDocument } from '../core/exact-json.ts';
 import { LIMITS } from '../core/limits.ts';
+import type { ExactDocument } from '../json/exact-json.ts';
 import { documentOf } from '../sources/body.ts';
 import { type Incoming, isGzipEncoding } from './answer.ts';
 import type { JsonValue, PackWriter } from './pack.ts';

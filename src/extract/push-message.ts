@@ -17,8 +17,7 @@ import {
   isExactObject,
   type Mend,
   parseDocument,
-} from '../core/exact-json.ts';
-import { LIMITS } from '../core/limits.ts';
+} from '../json/exact-json.ts';
 import { kindOf } from '../sources/values.ts';
 
 /** Texts are foreign: hostile until escaped. */

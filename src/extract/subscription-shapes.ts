@@ -5,6 +5,7 @@
  * than it should have, goes to `extra` as it was sent.
  */
 import { EtlError } from '../core/errors.ts';
+import { LIMITS } from '../core/limits.ts';
 import {
   type ExactDocument,
   type ExactJson,
@@ -12,8 +13,7 @@ import {
   exactText,
   isExactArray,
   isExactObject,
-} from '../core/exact-json.ts';
-import { LIMITS } from '../core/limits.ts';
+} from '../json/exact-json.ts';
 import { kindOf, plainText } from '../sources/values.ts';
 
 export interface Subscription {

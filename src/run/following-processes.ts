@@ -3,11 +3,11 @@
  * again only where that may have been too early, before its retries were over or before a message came that tells of it.
  */
 import { isoTime } from '../core/clock.ts';
-import { isExactArray, isExactObject, parseExact } from '../core/exact-json.ts';
 import { isPathId } from '../core/ids.ts';
 import type { Pipeline } from '../core/pipeline.ts';
 import { type Engine, quoteList, quoteText, type Row } from '../engine/duckdb.ts';
 import { isEnded } from '../extract/subscription-shapes.ts';
+import { isExactArray, isExactObject, parseExact } from '../json/exact-json.ts';
 import { DriftCounts } from '../sources/lines.ts';
 import type { RunContext } from './context.ts';
 import { type IsOwn, ownLinks, recentMessages } from './following-messages.ts';

@@ -6,10 +6,10 @@
  * after several failures in a row the rest is not asked.
  */
 import { assert, EtlError } from '../core/errors.ts';
-import { type ExactDocument, type ExactJson, type ExactObject, isExactObject } from '../core/exact-json.ts';
 import { newId } from '../core/ids.ts';
 import type { Pipeline } from '../core/pipeline.ts';
 import { type DocumentCheck, wholeAnswer } from '../extract/lookup-answer.ts';
+import { type ExactDocument, type ExactJson, type ExactObject, isExactObject } from '../json/exact-json.ts';
 import type { Answer, Call, Consumed } from '../partner/call.ts';
 import {
   bulkCommissionCall,

@@ -5,7 +5,6 @@
  */
 import { isoTime } from '../core/clock.ts';
 import { asEtlError, EtlError } from '../core/errors.ts';
-import type { ExactDocument } from '../core/exact-json.ts';
 import { newId } from '../core/ids.ts';
 import { LIMITS } from '../core/limits.ts';
 import type { FetchRecord } from '../core/records.ts';
@@ -20,6 +19,7 @@ import {
   type SignatureKey,
   type Subscription,
 } from '../extract/subscription-shapes.ts';
+import type { ExactDocument } from '../json/exact-json.ts';
 import type { Answer, Call, Consumed } from '../partner/call.ts';
 import {
   processStatusCall,

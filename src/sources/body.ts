@@ -1,8 +1,8 @@
 /** A stored answer, and its body as a document. */
 import { isUtf8 } from 'node:buffer';
 import { EtlError } from '../core/errors.ts';
-import { type ExactDocument, parseDocument } from '../core/exact-json.ts';
 import type { FetchRecord } from '../core/records.ts';
+import { type ExactDocument, parseDocument } from '../json/exact-json.ts';
 
 /** An answer with the keys that were asked for. */
 export interface LookupAnswer {

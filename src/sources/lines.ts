@@ -5,11 +5,11 @@
  */
 import path from 'node:path';
 import { type Day, dayAt } from '../core/days.ts';
-import { type ExactJson, storableText } from '../core/exact-json.ts';
 import { LIMITS } from '../core/limits.ts';
 import type { DriftRecord, FetchRecord } from '../core/records.ts';
 import { foreignText } from '../core/redact.ts';
 import { FileSink } from '../disk/sink.ts';
+import { type ExactJson, storableText } from '../json/exact-json.ts';
 
 /** Which fetch brought a row, and when. */
 export interface FetchStamp {

@@ -1,8 +1,9 @@
 /** Which record of an answer belongs to which key that was asked for. */
-import { type ExactDocument, type ExactJson, exactText, isExactObject } from '../core/exact-json.ts';
+
 import { isPathId } from '../core/ids.ts';
 import { LIMITS } from '../core/limits.ts';
 import { type Pipeline, type RecordMatch, readingOf } from '../core/pipeline.ts';
+import { type ExactDocument, type ExactJson, exactText, isExactObject } from '../json/exact-json.ts';
 import type { AskedKey } from './keys.ts';
 import { kindOf, plainText } from './values.ts';
 

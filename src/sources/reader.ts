@@ -9,10 +9,10 @@
  * `open` are those of a refused batch that the answer says nothing about: they were asked for again in another call.
  */
 import { assert, EtlError } from '../core/errors.ts';
-import { type ExactDocument, type ExactJson, exactText, isExactArray, isExactObject } from '../core/exact-json.ts';
 import { LIMITS } from '../core/limits.ts';
 import { type Pipeline, type Reading, readingOf } from '../core/pipeline.ts';
 import type { DriftRecord, FetchRecord } from '../core/records.ts';
+import { type ExactDocument, type ExactJson, exactText, isExactArray, isExactObject } from '../json/exact-json.ts';
 import { verdictOf } from './batches.ts';
 import { bodyText, documentOf, isRefusal, isSoundUtf8, type LookupAnswer } from './body.ts';
 import { type AskedKey, keysIn } from './keys.ts';

@@ -1,4 +1,7 @@
 /** One record → the line of a row and those of its children, by the columns that are declared. */
+
+import { type Pipeline, readingOf, type SourceColumn } from '../core/pipeline.ts';
+import type { DriftRecord } from '../core/records.ts';
 import {
   type ExactDocument,
   type ExactJson,
@@ -6,9 +9,7 @@ import {
   exactText,
   isExactArray,
   isExactObject,
-} from '../core/exact-json.ts';
-import { type Pipeline, readingOf, type SourceColumn } from '../core/pipeline.ts';
-import type { DriftRecord } from '../core/records.ts';
+} from '../json/exact-json.ts';
 import type { AskedKey } from './keys.ts';
 import { DriftCounts, type FetchStamp, Line } from './lines.ts';
 import { ValueTaker } from './values.ts';

@@ -4,8 +4,9 @@
  * The reason becomes part of a version, so it must be the same as long as nothing changed: of a problem document only title,
  * detail and violations count, and what differs from call to call (instants, request ids) is taken out.
  */
-import { type ExactJson, type ExactObject, isExactArray, isExactObject, parseExact } from '../core/exact-json.ts';
+
 import { foreignText } from '../core/redact.ts';
+import { type ExactJson, type ExactObject, isExactArray, isExactObject, parseExact } from '../json/exact-json.ts';
 import type { Refusal } from './batches.ts';
 
 const REASON_CHARACTERS = 300;

@@ -1,6 +1,7 @@
 /** Members of a record as texts of a line, by the rules for values of the design: what is changed is drift, what cannot be taken is named in `_b`. */
 import type { ColumnKind } from '../core/columns.ts';
 import { isDay } from '../core/days.ts';
+import type { SourceColumn } from '../core/pipeline.ts';
 import {
   type ExactJson,
   ExactNumber,
@@ -8,8 +9,7 @@ import {
   exactText,
   isExactArray,
   isExactObject,
-} from '../core/exact-json.ts';
-import type { SourceColumn } from '../core/pipeline.ts';
+} from '../json/exact-json.ts';
 import { type DriftCounts, type Line, rejectRaw } from './lines.ts';
 
 const NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { exactText } from '../../src/core/exact-json.ts';
 import { LIMITS } from '../../src/core/limits.ts';
 import { fullTimestamp, parsePushMessage, readPushMessage } from '../../src/extract/push-message.ts';
+import { exactText } from '../../src/json/exact-json.ts';
 
 const DOCUMENTED =
   '{"retailerId":1234567,"timestamp":"2020-02-02T23:23:23+01:00","event":{"resource":"PROCESS_STATUS","type":"SUCCESS","resourceId":"1234567"}}';

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { exactText, parseDocument } from '../../src/core/exact-json.ts';
 import {
   isEnded,
   parseProcessStatus,
@@ -7,6 +6,7 @@ import {
   parseSubscription,
   parseSubscriptions,
 } from '../../src/extract/subscription-shapes.ts';
+import { exactText, parseDocument } from '../../src/json/exact-json.ts';
 
 const URL_OF_OURS = 'https://etl.example.com/push';
 const SENT = `{

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { subscriptions } from '../../pipelines/subscriptions.ts';
-import { parseDocument } from '../../src/core/exact-json.ts';
+import { parseDocument } from '../../src/json/exact-json.ts';
 import { countRecords } from '../../src/sources/reader.ts';
 import { answerOf } from '../extract/lookup-scene.ts';
 import { readAnswers } from './reading.ts';

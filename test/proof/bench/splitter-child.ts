@@ -5,7 +5,9 @@
  */
 import { Buffer } from 'node:buffer';
 import { orders } from '../../../pipelines/orders.ts';
-import { type Expect, type SplitField, Splitter } from '../../../src/extract/splitter.ts';
+import { LIMITS } from '../../../src/core/limits.ts';
+import type { Expect, SplitField } from '../../../src/json/interface.ts';
+import { Splitter } from '../../../src/json/splitter.ts';
 
 const CHUNK_BYTES = 64 * 1024;
 
@@ -99,6 +101,7 @@ function split(answer: Buffer): void {
   let lineBytes = 0;
   const splitter = new Splitter({
     fields,
+    limits: LIMITS,
     onLines: (lines) => {
       lineBytes += lines.length;
     },

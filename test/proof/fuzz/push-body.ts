@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { Buffer, isUtf8 } from 'node:buffer';
 import fc from 'fast-check';
 import { EtlError } from '../../../src/core/errors.ts';
-import { exactText } from '../../../src/core/exact-json.ts';
 import { type PushMessage, readPushMessage } from '../../../src/extract/push-message.ts';
+import { exactText } from '../../../src/json/exact-json.ts';
 import { alsoDamaged, choices, hostileText, jsonText, numberLiteral } from './hostile.ts';
 import {
   depthOf,

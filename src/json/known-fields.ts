@@ -1,8 +1,8 @@
-/** The fields that the contract knows, found by the bytes of a key; a guess by the order of the item before finds most. */
-import { assert } from '../core/errors.ts';
-import type { Expect, SplitField } from './split-contract.ts';
-import { Named } from './split-drift.ts';
-import { hashOf, sameBytes } from './split-keys.ts';
+/** The known fields, found by the bytes of a key; a guess by the order of the item before finds most. */
+import assert from 'node:assert/strict';
+import { DriftCounter } from './drift.ts';
+import type { Expect, SplitField } from './interface.ts';
+import { hashOf, sameBytes } from './key-sets.ts';
 
 /** Keys of the output line that are the splitter's own. */
 export const OWN_KEYS = ['_i', '_o', '_l', '_x', '_b'] as const;
@@ -10,7 +10,7 @@ export const OWN_KEYS = ['_i', '_o', '_l', '_x', '_b'] as const;
 const encoder = new TextEncoder();
 
 /** A known field with the bytes that it takes in the output line. */
-export class KnownField extends Named {
+export class KnownField extends DriftCounter {
   readonly expect: Expect;
   readonly isText: boolean;
   readonly isNumber: boolean;
@@ -60,7 +60,7 @@ function wordsIn(bytes: Uint8Array): Int32Array {
 
 export class Fields {
   readonly all: readonly KnownField[];
-  /** Stands before the first field of an item: its `next` is the guess for that one. */
+  /** Comes before the first field of an item: its `next` is the guess for that one. */
   readonly head: KnownField;
   /** Bytes of the longest opening or null. */
   readonly longestBytes: number;
@@ -70,7 +70,7 @@ export class Fields {
     const names = new Set<string>(OWN_KEYS);
     for (const { field } of fields) {
       assert(!names.has(field), `the splitter cannot have a field "${field}" twice or as its own`);
-      assert(!/\p{Surrogate}/u.test(field), `the name of field "${field}" is no sound text`);
+      assert(!/\p{Surrogate}/u.test(field), `the name of field "${field}" is not well-formed`);
       names.add(field);
     }
     this.all = fields.map((field) => new KnownField(field));

@@ -5,15 +5,15 @@
  *   VALUE ─[▶ FIRST_VALUE      VALUE ─{▶ FIRST_KEY      VALUE ─letter, digit, …▶ TOKEN ─▶ AFTER
  *   AFTER ─,▶ KEY or VALUE     AFTER, FIRST_VALUE ─]▶ AFTER     AFTER, FIRST_KEY ─}▶ AFTER, or DONE behind the last one
  *
- * A chunk may end anywhere; the state and the text scanner's say where to go on.
+ * A chunk may end anywhere; this state and the text scanner's say where to continue.
  */
-import { printable } from './split-buffer.ts';
-import { ARRAY, Content, ITEM, ITEMS, LINE, OBJECT, TOP } from './split-content.ts';
-import type { SplitLimits, SplitOptions } from './split-contract.ts';
-import { AT_KEY, AT_VALUE, IN_TEXT, scanFields } from './split-fast.ts';
-import { Head } from './split-head.ts';
-import { Input } from './split-input.ts';
-import { TOKEN_BYTE } from './split-literal.ts';
+import { printable } from './byte-buffer.ts';
+import { ARRAY, Content, ITEM, ITEMS, LINE, OBJECT, TOP } from './content.ts';
+import { AT_KEY, AT_VALUE, IN_TEXT, scanFields } from './fast-path.ts';
+import { Head } from './head.ts';
+import { Input } from './input.ts';
+import type { SplitOptions } from './interface.ts';
+import { TOKEN_BYTE } from './literals.ts';
 
 const BEFORE = 0;
 const FIRST_KEY = 1;
@@ -35,7 +35,7 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** Levels that are followed in an item that is too deep already, one byte each; past them the answer is refused. */
+/** Levels that are followed in an item that is already too deep, one byte each; past them the answer is refused. */
 const FOLLOWED_LEVELS = 1024 * 1024;
 
 export class Machine {
@@ -48,18 +48,18 @@ export class Machine {
   private depth = -1;
   private within = TOP;
 
-  constructor(options: SplitOptions, limits: SplitLimits) {
-    this.content = new Content(this.input, options, limits);
+  constructor(options: SplitOptions) {
+    this.content = new Content(this.input, options);
   }
 
-  /** Scans the chunk in hand from where it stands up to `to`. */
+  /** Scans the current chunk from `input.at` up to `to`. */
   scan(to: number): void {
     const { input, content } = this;
     input.slice(to);
     content.lines.out.reserve(content.roomBytes());
     while (input.at < to) {
       this.run();
-      if (input.offset() >= input.allowedTo) content.overAllowance();
+      if (input.offset() >= input.limitAt) content.limitReached();
     }
   }
 
@@ -97,12 +97,12 @@ export class Machine {
           if (content.tokenEnded(this.within)) this.state = AFTER;
           break;
         default:
-          if (input.passSpace()) this.state = this.between(input.chunk[input.at]!);
+          if (input.skipSpace()) this.state = this.between(input.chunk[input.at]!);
       }
     }
   }
 
-  // Each of the following looks at the byte under `input.at`, goes on behind it and returns the next state.
+  // Each of the following looks at the byte at `input.at`, moves behind it and returns the next state.
 
   private between(byte: number): number {
     const { input } = this;
@@ -121,7 +121,7 @@ export class Machine {
         this.content.comma();
         return (this.within & 1) === 0 ? KEY : VALUE;
       default:
-        return input.refuse('after_end', 'goes on behind its end');
+        return input.refuse('after_end', 'continues behind its end');
     }
   }
 
@@ -144,7 +144,7 @@ export class Machine {
 
   private key(state: number): number {
     const { input, content } = this;
-    if (!input.passSpace()) return state;
+    if (!input.skipSpace()) return state;
     const byte = input.chunk[input.at]!;
     if (byte === CLOSE_BRACE && state === FIRST_KEY) return this.close(byte);
     if (byte !== QUOTE_BYTE) this.malformed(byte, 'a key');
@@ -160,7 +160,7 @@ export class Machine {
     if (!isToken && byte !== QUOTE_BYTE && byte !== OPEN_BRACE && byte !== OPEN_BRACKET)
       this.malformed(byte, 'a value');
     if (within === TOP && content.member === null) {
-      if (byte !== OPEN_BRACKET) input.refuse('no_items', 'has a member "items" that is no array');
+      if (byte !== OPEN_BRACKET) input.refuse('no_items', 'has a member "items" that is not an array');
       return this.open(ITEMS);
     }
     if (within === ITEMS) content.beginItem(byte);

@@ -2,7 +2,7 @@
 import { Buffer } from 'node:buffer';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { isNumber } from '../../src/extract/split-literal.ts';
+import { isNumber } from '../../src/json/literals.ts';
 import { numberLiteral } from '../proof/fuzz/hostile.ts';
 
 it('the splitter takes for a number what JSON takes for one', () => {

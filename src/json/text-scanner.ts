@@ -2,18 +2,19 @@
  * The inside of a JSON string, from behind its opening quote to behind its closing one, proved byte by byte.
  *
  * Sound bytes are copied to the end of `out` as they are; an escaped lone surrogate becomes U+FFFD, an escaped NUL
- * goes away. A chunk may end anywhere; `scan` goes on where it stopped. States:
+ * is removed. A chunk may end anywhere; `scan` continues where it stopped. States:
  *
  *   PLAIN ─lead byte▶ UTF8 ─last byte▶ PLAIN
  *   PLAIN ─\▶ ESCAPE ─letter▶ PLAIN      ESCAPE ─u▶ HEX ─4 digits▶ PLAIN
- *   SKIP ─\▶ SKIP_ESCAPE ─any▶ SKIP      of strings in items that were given up: nothing is proved or copied
+ *   SKIP ─\▶ SKIP_ESCAPE ─any▶ SKIP      of strings in rejected items: nothing is proved or copied
  *
- * `high` ≥ 0 says: the last six bytes of `out`, from there on, are an escaped high surrogate whose partner is awaited.
+ * `high` ≥ 0: the last six bytes of `out`, from there on, are an escaped high surrogate whose partner is awaited.
  */
-import type { ByteBuffer } from './split-buffer.ts';
-import type { RejectReason } from './split-contract.ts';
-import type { Input } from './split-input.ts';
-import { copyPlain } from './split-words.ts';
+import type { ByteBuffer } from './byte-buffer.ts';
+import { hexValue } from './escapes.ts';
+import type { Input } from './input.ts';
+import type { RejectReason } from './interface.ts';
+import { copyPlain } from './words.ts';
 
 const PLAIN = 0;
 const UTF8 = 1;
@@ -25,7 +26,7 @@ const SKIP_ESCAPE = 5;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** What `scan` says: the chunk is used up; the closing quote is behind us; `reason` holds the fault under `input.at`. */
+/** What `scan` returns: the chunk is used up; the closing quote was passed; `reason` holds the fault at `input.at`. */
 export const OPEN = 0;
 export const CLOSED = 1;
 const FAULT = 2;
@@ -36,7 +37,7 @@ export class TextScanner {
   private readonly input: Input;
   private readonly out: ByteBuffer;
   private state = PLAIN;
-  /** UTF8: continuation bytes still to come, and the range that the next one must lie in. */
+  /** UTF8: continuation bytes still to come, and the range in which the next one must lie. */
   private due = 0;
   private low = 0x80;
   private top = 0xbf;
@@ -48,7 +49,7 @@ export class TextScanner {
   /** Whether the text in `out` holds an escape. */
   escaped = false;
   nulsRemoved = 0;
-  surrogatesMended = 0;
+  surrogatesReplaced = 0;
   reason: RejectReason = 'bad_escape';
   /** The fault in words. */
   detail = '';
@@ -58,8 +59,8 @@ export class TextScanner {
     this.out = out;
   }
 
-  get isMended(): boolean {
-    return this.nulsRemoved + this.surrogatesMended > 0;
+  get isRepaired(): boolean {
+    return this.nulsRemoved + this.surrogatesReplaced > 0;
   }
 
   /** Begins behind an opening quote. */
@@ -68,41 +69,41 @@ export class TextScanner {
     this.high = -1;
     this.escaped = false;
     this.nulsRemoved = 0;
-    this.surrogatesMended = 0;
+    this.surrogatesReplaced = 0;
   }
 
-  /** The same for a string that only has to be passed over. */
+  /** The same for a string that is only skipped. */
   beginSkip(): void {
     this.state = SKIP;
   }
 
-  /** From here on the rest of the string is only passed over. */
-  giveUp(): void {
+  /** From here on the rest of the string is only skipped. */
+  skipRest(): void {
     this.state = this.state === ESCAPE ? SKIP_ESCAPE : SKIP;
   }
 
-  /** Goes on until the string closes, shows a fault, or the chunk ends. `out` must have room for what is left of it. */
+  /** Continues until the string closes, shows a fault, or the chunk ends. `out` must have room for the rest of the chunk. */
   scan(): number {
     const { input } = this;
     while (input.at < input.end) {
-      let said: number;
+      let result: number;
       switch (this.state) {
         case PLAIN:
-          said = this.plain();
+          result = this.plain();
           break;
         case UTF8:
-          said = this.continuation();
+          result = this.continuation();
           break;
         case ESCAPE:
-          said = this.escape();
+          result = this.escape();
           break;
         case HEX:
-          said = this.hex();
+          result = this.hex();
           break;
         default:
-          said = this.skip();
+          result = this.skip();
       }
-      if (said !== OPEN) return said;
+      if (result !== OPEN) return result;
     }
     return OPEN;
   }
@@ -110,7 +111,7 @@ export class TextScanner {
   private plain(): number {
     const { input } = this;
     const { chunk, end } = input;
-    if (this.high >= 0 && chunk[input.at] !== BACKSLASH) this.mendHigh();
+    if (this.high >= 0 && chunk[input.at] !== BACKSLASH) this.replaceHigh();
     const p = copyPlain(input.words, input.at, end, this.out.words, this.out.at);
     this.out.at += p - input.at;
     input.at = p;
@@ -146,7 +147,7 @@ export class TextScanner {
     const { input, out } = this;
     const byte = input.chunk[input.at]!;
     if (byte < this.low || byte > this.top)
-      return this.fault('invalid_utf8', `${hexOf(byte)} does not go on the UTF-8 sequence before it`);
+      return this.fault('invalid_utf8', `${hexOf(byte)} does not continue the UTF-8 sequence before it`);
     out.bytes[out.at++] = byte;
     input.at++;
     this.low = 0x80;
@@ -164,7 +165,7 @@ export class TextScanner {
       this.state = HEX;
     } else {
       if (!SIMPLE_ESCAPES.has(letter)) return this.fault('bad_escape', `backslash before ${charOf(letter)}`);
-      this.mendHigh();
+      this.replaceHigh();
       this.state = PLAIN;
     }
     out.bytes[out.at++] = BACKSLASH;
@@ -177,19 +178,19 @@ export class TextScanner {
     const { input, out } = this;
     const digit = input.chunk[input.at]!;
     const value = hexValue(digit);
-    if (value < 0) return this.fault('bad_escape', `${charOf(digit)} is no hex digit of \\u`);
+    if (value < 0) return this.fault('bad_escape', `${charOf(digit)} is not a hex digit of \\u`);
     out.bytes[out.at++] = digit;
     input.at++;
     this.unit = this.unit * 16 + value;
     if (--this.digits === 0) {
       this.state = PLAIN;
-      this.settle(this.unit);
+      this.endUnit(this.unit);
     }
     return OPEN;
   }
 
-  /** The last six bytes of `out` are the escape of this UTF-16 unit: keeps, mends or removes it. */
-  private settle(unit: number): void {
+  /** The last six bytes of `out` are the escape of this UTF-16 unit: keeps, replaces or removes it. */
+  private endUnit(unit: number): void {
     const { out } = this;
     if (this.high >= 0 && unit >= 0xdc00 && unit <= 0xdfff) {
       this.high = -1;
@@ -199,7 +200,7 @@ export class TextScanner {
       const { high } = this;
       const here = out.at - 6;
       out.at = high;
-      this.replaceBySubstitute();
+      this.putReplacement();
       out.bytes.copyWithin(out.at, here, here + 6);
       out.at += 6;
     }
@@ -207,7 +208,7 @@ export class TextScanner {
       this.high = out.at - 6;
     } else if (unit >= 0xdc00 && unit <= 0xdfff) {
       out.at -= 6;
-      this.replaceBySubstitute();
+      this.putReplacement();
     } else if (unit === 0) {
       out.at -= 6;
       this.nulsRemoved++;
@@ -215,20 +216,20 @@ export class TextScanner {
   }
 
   /** The awaited partner did not come. */
-  private mendHigh(): void {
+  private replaceHigh(): void {
     if (this.high < 0) return;
     this.out.at = this.high;
-    this.replaceBySubstitute();
+    this.putReplacement();
   }
 
   /** Writes U+FFFD in place of a lone surrogate. */
-  private replaceBySubstitute(): void {
+  private putReplacement(): void {
     const { out } = this;
     out.bytes[out.at++] = 0xef;
     out.bytes[out.at++] = 0xbf;
     out.bytes[out.at++] = 0xbd;
     this.high = -1;
-    this.surrogatesMended++;
+    this.surrogatesReplaced++;
   }
 
   private skip(): number {
@@ -253,69 +254,6 @@ export class TextScanner {
     this.detail = detail;
     return FAULT;
   }
-}
-
-/**
- * Writes what the escapes of a proved text mean: `source` from `from` to `to` into `target` at `at`, as UTF-8.
- * Returns the end of what was written; that is never longer than the text was.
- */
-export function decodeText(source: Uint8Array, from: number, to: number, target: Uint8Array, at: number): number {
-  let o = at;
-  for (let p = from; p < to; p++) {
-    const byte = source[p]!;
-    if (byte !== BACKSLASH) {
-      target[o++] = byte;
-      continue;
-    }
-    const letter = source[++p]!;
-    if (letter !== 0x75) {
-      target[o++] = SIMPLE_MEANING[letter] ?? letter;
-      continue;
-    }
-    let point = hexUnit(source, p + 1);
-    p += 4;
-    if (point >= 0xd800 && point <= 0xdbff) {
-      point = 0x10000 + ((point - 0xd800) << 10) + (hexUnit(source, p + 3) - 0xdc00);
-      p += 6;
-    }
-    o = putPoint(target, o, point);
-  }
-  return o;
-}
-
-const SIMPLE_MEANING: Readonly<Record<number, number>> = { 98: 0x08, 102: 0x0c, 110: 0x0a, 114: 0x0d, 116: 0x09 };
-
-function putPoint(target: Uint8Array, at: number, point: number): number {
-  let o = at;
-  if (point < 0x80) {
-    target[o++] = point;
-    return o;
-  }
-  if (point < 0x800) {
-    target[o++] = 0xc0 | (point >> 6);
-  } else {
-    if (point < 0x10000) {
-      target[o++] = 0xe0 | (point >> 12);
-    } else {
-      target[o++] = 0xf0 | (point >> 18);
-      target[o++] = 0x80 | ((point >> 12) & 0x3f);
-    }
-    target[o++] = 0x80 | ((point >> 6) & 0x3f);
-  }
-  target[o++] = 0x80 | (point & 0x3f);
-  return o;
-}
-
-function hexUnit(source: Uint8Array, at: number): number {
-  let unit = 0;
-  for (let i = at; i < at + 4; i++) unit = unit * 16 + hexValue(source[i]!);
-  return unit;
-}
-
-function hexValue(digit: number): number {
-  if (digit >= 0x30 && digit <= 0x39) return digit - 0x30;
-  const letter = digit | 0x20;
-  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
 }
 
 function hexOf(byte: number): string {

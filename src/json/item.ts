@@ -1,16 +1,16 @@
 /**
- * One item on its way into a line: which field is in hand, and what becomes of its value.
+ * One item on its way into a line: the current field, and where its value goes.
  *
  * The value's text has been proved and lies at the end of `out` when one of the methods is called; a known field's value
- * stays there, an unknown one's moves to `extra`. Positions in `out` stay valid while the line is in hand.
+ * stays there, an unknown one's moves to `extra`. Positions in `out` stay valid until the line ends.
  */
-import { isHugeNumber } from '../core/exact-json.ts';
-import { ByteBuffer } from './split-buffer.ts';
-import type { DriftKind } from './split-contract.ts';
-import { type Named, UnknownNames } from './split-drift.ts';
-import type { Fields, KnownField } from './split-fields.ts';
-import { isNumber, isWithExponent, isWord, type Literal } from './split-literal.ts';
-import { decodeText, type TextScanner } from './split-text.ts';
+import { ByteBuffer } from './byte-buffer.ts';
+import { type DriftCounter, UnknownNames } from './drift.ts';
+import { decodeText } from './escapes.ts';
+import type { DriftKind } from './interface.ts';
+import type { Fields, KnownField } from './known-fields.ts';
+import { isHuge, isNumber, isWithExponent, isWord, type Literal } from './literals.ts';
+import type { TextScanner } from './text-scanner.ts';
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -31,16 +31,16 @@ export class Item {
   last: KnownField;
   /** What `_b` says: the first known field with a value of the wrong type. */
   wrong: Uint8Array | null = null;
-  /** Whether a number of a known field, of this item or one before it, has an exponent. The fast path leaves those to this one. */
+  /** Whether a number of a known field, of this item or one before it, has an exponent. The fast path stops at those. */
   hasExponents = false;
-  /** Where the known field in hand begins in `out`. */
+  /** Where the current known field begins in `out`. */
   fieldAt = 0;
   /** Where its value's text begins, behind the quote. */
   valueAt = 0;
   private readonly out: ByteBuffer;
-  /** The field in hand, for drift. */
-  private name: Named;
-  /** Where the value of the unknown field in hand begins in `extra`. */
+  /** The current field, for drift. */
+  private name: DriftCounter;
+  /** Where the value of the current unknown field begins in `extra`. */
   private extraAt = 0;
 
   constructor(fields: Fields, out: ByteBuffer) {
@@ -108,7 +108,7 @@ export class Item {
   /** Moves a bare token from `out` into `extra`; a number that no warehouse can hold becomes a text. */
   moveToken(from: number): void {
     const { out, extra } = this;
-    if (out.at - from > SHORT_TOKEN && isHugeNumber(latin1(out.bytes, from, out.at))) {
+    if (isHuge(out.bytes, from, out.at)) {
       this.name.count('huge_number', 1, out.bytes, from, out.at);
       this.moveText(from, out.at);
       return;
@@ -122,26 +122,26 @@ export class Item {
     this.name.count('unknown_field', 1, this.extra.bytes, this.extraAt, this.extra.at);
   }
 
-  /** Counts what was mended in a text of the field in hand; the text lies in `out` from `from` to `to`. */
-  countMends(text: TextScanner, from: number, to: number): void {
+  /** Counts what was replaced or removed in a text of the current field; the text lies in `out` from `from` to `to`. */
+  countRepairs(text: TextScanner, from: number, to: number): void {
     const { bytes } = this.out;
-    if (text.surrogatesMended > 0) this.name.count('lone_surrogate', text.surrogatesMended, bytes, from, to);
+    if (text.surrogatesReplaced > 0) this.name.count('lone_surrogate', text.surrogatesReplaced, bytes, from, to);
     if (text.nulsRemoved > 0) this.name.count('nul_removed', text.nulsRemoved, bytes, from, to);
   }
 
   /** The same for a key. */
-  countKeyMends(text: TextScanner): void {
+  countKeyRepairs(text: TextScanner): void {
     const name = new TextEncoder().encode(this.name.name);
-    if (text.surrogatesMended > 0) this.name.count('lone_surrogate', text.surrogatesMended, name, 0, name.length);
+    if (text.surrogatesReplaced > 0) this.name.count('lone_surrogate', text.surrogatesReplaced, name, 0, name.length);
     if (text.nulsRemoved > 0) this.name.count('nul_removed', text.nulsRemoved, name, 0, name.length);
   }
 
-  /** Name of the field in hand; empty before the first. */
+  /** Name of the current field; empty before the first. */
   get field(): string {
     return this.name === this.fields.head ? '' : this.name.name;
   }
 
-  /** The known field in hand got a text, which lies in `out` from `valueAt` on. */
+  /** The current known field got a text, which lies in `out` from `valueAt` on. */
   knownText(escaped: boolean): void {
     const { expect } = this.last;
     if (expect === 'text') {
@@ -161,7 +161,7 @@ export class Item {
     else this.refuse();
   }
 
-  /** The known field in hand got a bare token, which lies in `out` from `valueAt` on. */
+  /** The current known field got a bare token, which lies in `out` from `valueAt` on. */
   knownLiteral(literal: Literal): void {
     const { expect } = this.last;
     const type = literal === 'number' ? 'number' : 'boolean';
@@ -180,13 +180,13 @@ export class Item {
     this.out.bytes[this.out.at++] = QUOTE;
   }
 
-  /** Lets a value of another type stand, and counts it. */
+  /** Accepts a value of another type, and counts it. */
   private pass(kind: DriftKind): void {
     this.last.count(kind, 1, this.out.bytes, this.valueAt, this.out.at);
     this.closeQuote();
   }
 
-  /** The known field in hand has a value that its type cannot take: null, and the first such is named in `_b`. */
+  /** The current known field has a value that its type cannot take: null, and the first such is named in `_b`. */
   refuse(): void {
     this.wrong ??= this.last.fault;
     this.setNull();
@@ -205,11 +205,4 @@ export class Item {
     out.bytes.copyWithin(valueAt, out.at, end);
     out.at = valueAt + (end - out.at);
   }
-}
-
-/** Bytes of the shortest number that can be huge is `1e1001`; `true` and most prices are shorter, and need no look. */
-const SHORT_TOKEN = 5;
-
-function latin1(bytes: Uint8Array, from: number, to: number): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString('latin1');
 }

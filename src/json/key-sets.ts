@@ -1,6 +1,6 @@
-/** Keys met in the objects that are open now: tells a key that comes twice in one object. */
+/** Keys met in the objects that are open: finds a key that comes twice in one object. */
 import { Buffer } from 'node:buffer';
-import { ByteBuffer } from './split-buffer.ts';
+import { ByteBuffer } from './byte-buffer.ts';
 
 /**
  * Objects of up to so many keys are compared hash by hash; larger ones get a Set. The hash below can be made to collide on

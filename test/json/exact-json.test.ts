@@ -4,11 +4,11 @@ import {
   type ExactJson,
   ExactNumber,
   exactText,
+  MOST_LEVELS,
   parseDocument,
   parseExact,
   storableText,
-} from '../../src/core/exact-json.ts';
-import { LIMITS } from '../../src/core/limits.ts';
+} from '../../src/json/exact-json.ts';
 
 /** The value as the language's own parser would give it. */
 function plain(value: ExactJson): unknown {
@@ -81,8 +81,8 @@ describe('exact JSON', () => {
 
   test('nesting is accepted up to the limit and refused beyond it', () => {
     const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
-    expect(exactText(parseExact(nested(LIMITS.itemDepth)))).toBe(nested(LIMITS.itemDepth));
-    expect(errorOf(nested(LIMITS.itemDepth + 1))).toBeInstanceOf(SyntaxError);
+    expect(exactText(parseExact(nested(MOST_LEVELS)))).toBe(nested(MOST_LEVELS));
+    expect(errorOf(nested(MOST_LEVELS + 1))).toBeInstanceOf(SyntaxError);
     expect(errorOf('['.repeat(1_000_000))).toBeInstanceOf(SyntaxError);
   });
 

@@ -2,7 +2,7 @@
 
 export type Literal = 'number' | 'true' | 'false' | 'null' | 'bad';
 
-/** 1 for the bytes that a bare token is made of; wider than JSON, so that `NaN` or `0x1` is one bad token and no loose end. */
+/** 1 for the bytes that a bare token is made of; wider than JSON, so that `NaN` or `0x1` is one bad token. */
 export const TOKEN_BYTE = Uint8Array.from({ length: 256 }, (_, byte) =>
   /[-+.0-9A-Za-z]/.test(String.fromCharCode(byte)) ? 1 : 0,
 );
@@ -52,6 +52,23 @@ export function isNumber(bytes: Uint8Array, from: number, to: number): boolean {
 export function isWithExponent(bytes: Uint8Array, from: number, to: number): boolean {
   for (let p = from; p < to; p++) if ((bytes[p]! | 0x20) === 0x65) return true;
   return false;
+}
+
+/** Bytes of a number and size of its exponent that every database surely holds: Postgres' jsonb fails beyond 131,072 digits. */
+const NUMBER_BYTES = 1000;
+/** The shortest number that can be huge is `1e1001`; `true` and most prices are shorter, and need no look. */
+const HUGE_FROM_BYTES = 6;
+
+/** Whether a literal is a number that is larger, or written longer, than every database can hold. */
+export function isHuge(bytes: Uint8Array, from: number, to: number): boolean {
+  if (to - from < HUGE_FROM_BYTES) return false;
+  return isHugeNumber(Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString('latin1'));
+}
+
+/** The same of a text. */
+export function isHugeNumber(number: string): boolean {
+  if (number.length > NUMBER_BYTES) return true;
+  return Math.abs(Number(/e(.+)$/i.exec(number)?.[1] ?? 0)) > NUMBER_BYTES;
 }
 
 function digitsFrom(bytes: Uint8Array, from: number, to: number): number {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Engine, quoteName, quoteText, type Row } from '../../src/engine/duckdb.ts';
-import { OWN_KEYS } from '../../src/extract/split-fields.ts';
+import { OWN_KEYS } from '../../src/json/known-fields.ts';
 import { bytesOf, FIELDS, LIMITS_OF_TESTS, type Outcome, split } from './split-outcome.ts';
 
 let dir: string;

@@ -1,14 +1,14 @@
-/** Runs the splitter over an answer cut at given places and gathers everything that it said. */
+/** Runs the splitter over an answer cut at given places and gathers everything that comes out. */
 import assert from 'node:assert/strict';
 import { Buffer } from 'node:buffer';
-import { EtlError } from '../../src/core/errors.ts';
 import {
+  RefusedAnswer,
   type SplitField,
   type SplitLimits,
   type SplitReject,
   type SplitResult,
-  Splitter,
-} from '../../src/extract/splitter.ts';
+} from '../../src/json/interface.ts';
+import { Splitter } from '../../src/json/splitter.ts';
 
 export const FIELDS: readonly SplitField[] = [
   { field: 'id', expect: 'text' },
@@ -24,7 +24,7 @@ export interface Outcome {
   readonly rejects: readonly SplitReject[];
   /** Absent when the answer was refused. */
   readonly result?: SplitResult;
-  readonly refused?: { readonly kind: string; readonly code: string; readonly message: string };
+  readonly refused?: { readonly code: string; readonly message: string };
 }
 
 /** Pieces of a text, joined to bytes; numbers are single bytes. */
@@ -60,8 +60,8 @@ export function split(
     const text = Buffer.concat(pieces).toString('utf8');
     return { lines: text.split('\n').slice(0, -1), rejects, result };
   } catch (error) {
-    if (!(error instanceof EtlError)) throw error;
-    return { lines: [], rejects, refused: { kind: error.kind, code: error.code, message: error.message } };
+    if (!(error instanceof RefusedAnswer)) throw error;
+    return { lines: [], rejects, refused: { code: error.code, message: error.message } };
   }
 }
 

@@ -2,12 +2,12 @@
  * JSON (RFC 8259) with every number as the text that was sent: no digit is lost, however many there are.
  *
  * For documents that are held in memory as a whole. Objects become maps, so that no member name means anything to the
- * language. What Postgres or UTF-8 cannot hold is mended and counted: a lone surrogate becomes U+FFFD, a NUL goes. Of
- * members of one name the last wins, and it is told.
+ * language. What Postgres or UTF-8 cannot hold is fixed and counted: a lone surrogate becomes U+FFFD, a NUL is removed. Of
+ * members of one name the last is taken, and counted.
  *
- * Bulk commission answers pass at some 75 MB/s of one core.
+ * Bulk commission answers pass at some 70 MB/s of one core. README.md says why this is not the package lossless-json.
  */
-import { LIMITS } from './limits.ts';
+import { isHugeNumber } from './literals.ts';
 
 /** A number as its JSON text. */
 export class ExactNumber {
@@ -23,7 +23,7 @@ export type ExactJson = string | boolean | null | ExactNumber | readonly ExactJs
 
 export type MendKind = 'lone_surrogate' | 'nul_removed' | 'duplicate_key';
 
-/** Something that was mended while parsing. */
+/** Something that was fixed while parsing. */
 export interface Mend {
   readonly kind: MendKind;
   /** Name of the innermost member in which it was found; '' outside of any. */
@@ -31,7 +31,7 @@ export interface Mend {
   readonly count: number;
 }
 
-/** A document with what was mended in it. */
+/** A document with what was fixed in it. */
 export interface ExactDocument {
   readonly value: ExactJson;
   readonly mends: readonly Mend[];
@@ -49,12 +49,12 @@ export function isExactArray(value: ExactJson | undefined): value is readonly Ex
   return Array.isArray(value);
 }
 
-/** Parses a JSON text. Throws a SyntaxError that names the place, also where it nests deeper than LIMITS.itemDepth. */
+/** Parses a JSON text. Throws a SyntaxError that names the place, also where it nests deeper than MOST_LEVELS. */
 export function parseExact(text: string): ExactJson {
   return new Parser(text).document();
 }
 
-/** The same with what was mended, and the sent text of values. */
+/** The same with what was fixed, and the sent text of values. */
 export function parseDocument(text: string): ExactDocument {
   const parser = new Parser(text);
   const value = parser.document();
@@ -77,6 +77,8 @@ export function exactText(value: ExactJson): string {
   return `{${members.join(',')}}`;
 }
 
+/** Levels of nesting at the most, the document being 1: each takes room on the stack. */
+export const MOST_LEVELS = 64;
 /** Members of one object at the most: names that are numbers can be made to collide in a map, which would take for ever. */
 const MOST_MEMBERS = 1000;
 /** Objects and arrays so deep, the document being 1, have their place in the text kept. */
@@ -167,7 +169,7 @@ class Parser {
   private nested<T extends object>(read: () => T): T {
     const from = this.at++;
     const { name } = this;
-    if (++this.depth > LIMITS.itemDepth) this.fail(`it nests deeper than ${LIMITS.itemDepth}`);
+    if (++this.depth > MOST_LEVELS) this.fail(`it nests deeper than ${MOST_LEVELS}`);
     const value = read();
     if (this.depth-- <= SPAN_DEPTH) this.spans.set(value, [from, this.at]);
     this.name = name;
@@ -332,16 +334,7 @@ class Parser {
   }
 }
 
-/** Characters of a number and size of its exponent that a warehouse surely holds: jsonb fails beyond 131,072 digits. */
-const NUMBER_CHARS = 1000;
-
-/** Whether a JSON number is larger, or written longer, than every warehouse can hold. */
-export function isHugeNumber(number: string): boolean {
-  if (number.length > NUMBER_CHARS) return true;
-  return Math.abs(Number(/e(.+)$/i.exec(number)?.[1] ?? 0)) > NUMBER_CHARS;
-}
-
-/** JSON text that every warehouse can hold: a huge number stands in it as text, and is told to `onHuge`. */
+/** JSON text that every warehouse can hold: a huge number stands in it as text, and is given to `onHuge`. */
 export function storableText(value: ExactJson, onHuge: (number: string) => void): string {
   const bounded = (part: ExactJson): ExactJson => {
     if (isExactArray(part)) return part.map(bounded);

@@ -1,18 +1,18 @@
 /**
  * The fast path: the fields of an item as nearly all of them come, known, in the order of the item before, plain text where
- * text is expected and plain numbers where numbers are. Whatever is otherwise is left to the state machine, at a place
- * where that can go on; so is everything near the end of a chunk. Leaving early is always right, only slower.
+ * text is expected and plain numbers where numbers are. Anything else is left to the state machine, at a place where that
+ * can continue; so is everything near the end of a chunk. Leaving early is always right, only slower.
  */
-import type { ByteBuffer } from './split-buffer.ts';
-import type { KnownField } from './split-fields.ts';
-import type { Input } from './split-input.ts';
-import type { Item } from './split-item.ts';
-import { copyPlain } from './split-words.ts';
+import type { ByteBuffer } from './byte-buffer.ts';
+import type { Input } from './input.ts';
+import type { Item } from './item.ts';
+import type { KnownField } from './known-fields.ts';
+import { copyPlain } from './words.ts';
 
 /** Where `input.at` stands on return. */
 export const AT_KEY = 0; // where a key, or white space before it, must begin
-export const AT_VALUE = 1; // where the value of the field in hand must begin, or white space before it
-export const IN_TEXT = 2; // inside the text of the field in hand
+export const AT_VALUE = 1; // where the value of the current field must begin, or white space before it
+export const IN_TEXT = 2; // inside the text of the current field
 const BEHIND_VALUE = 3;
 
 const QUOTE = 0x22;
@@ -30,7 +30,7 @@ export function scanFields(input: Input, out: ByteBuffer, item: Item): number {
   let o = out.at;
   let fieldAt = o;
   let valueAt = o;
-  let stands = AT_KEY;
+  let place = AT_KEY;
   for (;;) {
     let q = p;
     while (q < end && (chunk[q] === 0x20 || chunk[q] === 0x0a || chunk[q] === 0x0d)) q++;
@@ -49,28 +49,28 @@ export function scanFields(input: Input, out: ByteBuffer, item: Item): number {
     if (chunk[p] === 0x20) p++;
     if (known.isText) {
       if (chunk[p] !== QUOTE) {
-        stands = AT_VALUE;
+        place = AT_VALUE;
         break;
       }
       const behind = copyPlain(source, p + 1, end, target, o);
       o += behind - p - 1;
       p = behind;
       if (p === end || chunk[p] !== QUOTE) {
-        stands = IN_TEXT;
+        place = IN_TEXT;
         break;
       }
       p++;
     } else {
       const behind = known.isNumber ? behindNumber(chunk, p, end) : behindBoolean(source.view, p, end);
       if (behind < 0) {
-        stands = AT_VALUE;
+        place = AT_VALUE;
         break;
       }
       while (p < behind) bytes[o++] = chunk[p++]!;
     }
     bytes[o++] = QUOTE;
     if (p === end || chunk[p] !== COMMA) {
-      stands = BEHIND_VALUE;
+      place = BEHIND_VALUE;
       break;
     }
     p++;
@@ -78,7 +78,7 @@ export function scanFields(input: Input, out: ByteBuffer, item: Item): number {
   input.at = p;
   out.at = o;
   if (last !== item.last) item.resume(last, fieldAt, valueAt);
-  return stands;
+  return place;
 }
 
 /** Writes the opening of a field if its key and colon stand at `at`, with enough behind them to be looked at. */

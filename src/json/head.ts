@@ -1,7 +1,7 @@
-/** The first bytes of an answer: passes over a byte order mark and white space, refuses what is no JSON object. */
+/** The first bytes of an answer: skips a byte order mark and white space, refuses what is not a JSON object. */
 import { Buffer } from 'node:buffer';
-import { printable } from './split-buffer.ts';
-import type { Input } from './split-input.ts';
+import { printable } from './byte-buffer.ts';
+import type { Input } from './input.ts';
 
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 
@@ -19,7 +19,7 @@ export class Head {
     this.input = input;
   }
 
-  /** Goes on until `input.at` stands on the opening brace (true) or the chunk ends (false). */
+  /** Continues until `input.at` stands on the opening brace (true) or the chunk ends (false). */
   scan(): boolean {
     const { input } = this;
     for (; input.at < input.end; input.at++) {
@@ -52,7 +52,7 @@ export class Head {
       this.input.refuse('not_an_object', 'is a single value, not an object');
     return this.input.refuse(
       'not_json',
-      `is no JSON: it begins with \`${printable(Uint8Array.from(this.wrong), 0, 40)}\``,
+      `is not JSON: it begins with \`${printable(Uint8Array.from(this.wrong), 0, 40)}\``,
     );
   }
 }

@@ -1,10 +1,10 @@
-import { assert } from '../core/errors.ts';
-import { ByteBuffer } from './split-buffer.ts';
+import assert from 'node:assert/strict';
+import { ByteBuffer } from './byte-buffer.ts';
 
-/** Finished lines are handed on when there are so many bytes of them. */
+/** Finished lines are handed over when there are so many bytes of them. */
 const FLUSH_BYTES = 256 * 1024;
 
-/** Room for the frame round the fields of a line: the keys of our own with three numbers of at most 16 digits. */
+/** Room for the frame around the fields of a line: its own keys with three numbers of at most 16 digits. */
 const FRAME_BYTES = 128;
 
 const encoder = new TextEncoder();
@@ -17,15 +17,15 @@ const FAULT = encoder.encode(',"_b":"');
 /**
  * Writes the lines: `{"_i":"0","_o":"10","_l":"480",` fields `,"_x":"…","_b":"…"}`.
  *
- * Fields are written into `out` by whoever scans them. Behind the line in hand, `out` is also the scratch paper for keys and
- * for values that do not go into the line; its users set `out.at` back.
+ * The scanners write fields into `out` directly. Behind the current line, `out` also takes keys, and values that do not go
+ * into the line, for a moment; their users set `out.at` back.
  */
 export class LineWriter {
   readonly out = new ByteBuffer(2 * FLUSH_BYTES);
   lines = 0;
   longestBytes = 0;
   private readonly onLines: (lines: Uint8Array) => void;
-  /** Where the line in hand begins; before it lie finished lines. */
+  /** Where the current line begins; before it lie finished lines. */
   private start = 0;
   /** Where the digits of `_l` stand, and how many: the length is guessed to have as many as the one before. */
   private lengthAt = 0;
@@ -35,7 +35,7 @@ export class LineWriter {
     this.onLines = onLines;
   }
 
-  /** Begins the line of an item; makes room for `roomBytes` of fields. */
+  /** Begins the line of an item; reserves `roomBytes` for fields. */
   begin(item: number, offset: number, roomBytes: number): void {
     const { out } = this;
     if (this.start >= FLUSH_BYTES) this.flush();
@@ -74,12 +74,12 @@ export class LineWriter {
     this.lines++;
   }
 
-  /** Forgets the line in hand. */
+  /** Forgets the current line. */
   drop(): void {
     this.out.at = this.start;
   }
 
-  /** Hands the finished lines on. There must be no line in hand. */
+  /** Hands the finished lines over. No line may be unfinished. */
   flush(): void {
     if (this.start > 0) this.onLines(this.out.bytes.subarray(0, this.start));
     this.start = 0;

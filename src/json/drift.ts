@@ -1,7 +1,7 @@
-/** Counts where an answer differs from the contract without being wrong. */
-import { printable } from './split-buffer.ts';
-import type { DriftKind, SplitDrift } from './split-contract.ts';
-import { sameBytes } from './split-keys.ts';
+/** Counts where an answer differs from what is expected without being wrong. */
+import { printable } from './byte-buffer.ts';
+import type { DriftKind, SplitDrift } from './interface.ts';
+import { sameBytes } from './key-sets.ts';
 
 /** Unknown names that are counted one by one, and the longest of them; the rest goes under `…`. An answer could hold millions. */
 const NAMES_KEPT = 100;
@@ -18,8 +18,8 @@ const KINDS = [
   'huge_number',
 ] as const satisfies readonly DriftKind[];
 
-/** A name of the answer, with what drifted there. */
-export class Named {
+/** A name of the answer, with what was different there. */
+export class DriftCounter {
   readonly name: string;
   private readonly counts = new Float64Array(KINDS.length);
   private readonly examples: string[] = KINDS.map(() => '');
@@ -43,21 +43,21 @@ export class Named {
   }
 }
 
-/** Names that the contract does not know, found again by their bytes. */
+/** Unknown names, found again by their bytes. */
 export class UnknownNames {
   private readonly hashes = new Int32Array(NAMES_KEPT);
   private readonly texts: Uint8Array[] = [];
-  private readonly kept: Named[] = [];
-  private readonly rest = new Named('…');
+  private readonly kept: DriftCounter[] = [];
+  private readonly rest = new DriftCounter('…');
 
-  find(bytes: Uint8Array, from: number, to: number, hash: number): Named {
+  find(bytes: Uint8Array, from: number, to: number, hash: number): DriftCounter {
     const { hashes, texts, kept } = this;
     for (let i = 0; i < kept.length; i++) {
       const text = texts[i]!;
       if (hashes[i] === hash && text.length === to - from && sameBytes(bytes, from, to, text, 0)) return kept[i]!;
     }
     if (kept.length === NAMES_KEPT || to - from > NAME_BYTES) return this.rest;
-    const named = new Named(printable(bytes, from, to, NAME_BYTES));
+    const named = new DriftCounter(printable(bytes, from, to, NAME_BYTES));
     hashes[kept.length] = hash;
     texts.push(bytes.slice(from, to));
     kept.push(named);

@@ -1,6 +1,6 @@
-/** What goes into the splitter and what comes out of it; the rules stand at the class in splitter.ts. */
+/** What goes into the splitter and what comes out of it. README.md says what the output lines look like. */
 
-/** The JSON type that the contract expects of a field. */
+/** The JSON type that is expected of a field. */
 export type Expect = 'text' | 'number' | 'boolean';
 
 export interface SplitField {
@@ -19,14 +19,13 @@ export interface SplitLimits {
 
 export interface SplitOptions {
   readonly fields: readonly SplitField[];
-  /** LIMITS of core when absent. */
-  readonly limits?: SplitLimits;
+  readonly limits: SplitLimits;
   /**
    * Called with finished lines, many at a time, ending in `\n`. The bytes are valid during the call only: the splitter
-   * writes over them afterwards. Write them synchronously or copy them (`lines.slice()`).
+   * overwrites them afterwards. Write them synchronously or copy them (`lines.slice()`).
    */
   readonly onLines: (lines: Uint8Array) => void;
-  /** Called when the end of a rejected item was found; lines of earlier items may still be waiting for onLines. */
+  /** Called at the end of a rejected item; lines of earlier items may still be waiting for onLines. */
   readonly onReject: (reject: SplitReject) => void;
 }
 
@@ -63,7 +62,7 @@ export type DriftKind =
   | 'unknown_member'
   | 'huge_number';
 
-/** Counted as it is met, so also in the part of a rejected item that lies before its fault. */
+/** Counted where it is met, so also in the part of a rejected item that lies before its fault. */
 export interface SplitDrift {
   readonly kind: DriftKind;
   /** The field of the item, or the member of the answer; `…` for those past the first 100 unknown names. */
@@ -85,4 +84,26 @@ export interface SplitResult {
   /** Whether a number of a line has an exponent. */
   readonly hasExponents: boolean;
   readonly drift: readonly SplitDrift[];
+}
+
+/** Why an answer as a whole cannot be used. */
+export type RefusalCode =
+  | 'not_json'
+  | 'not_an_object'
+  | 'no_items'
+  | 'second_items'
+  | 'malformed'
+  | 'cut'
+  | 'after_end'
+  | 'answer_too_large';
+
+/** The answer as a whole cannot be used; what it gave before must be thrown away. */
+export class RefusedAnswer extends Error {
+  readonly code: RefusalCode;
+
+  constructor(code: RefusalCode, message: string) {
+    super(message);
+    this.name = 'RefusedAnswer';
+    this.code = code;
+  }
 }

@@ -1,4 +1,4 @@
-import { type Words, wordsOf } from './split-words.ts';
+import { type Words, wordsOf } from './words.ts';
 
 /** Bytes that grow at the end. The fast paths write into `bytes` at `at` themselves, after `reserve`. */
 export class ByteBuffer {
@@ -29,7 +29,7 @@ export class ByteBuffer {
   append(source: Uint8Array, from: number, to: number): void {
     this.reserve(to - from);
     if (to - from > 128) {
-      this.bytes.set(source.subarray(from, to), this.at); // pays from some hundred bytes on: the view costs 50 ns
+      this.bytes.set(source.subarray(from, to), this.at); // faster from some hundred bytes on: the view costs 50 ns
     } else {
       const { bytes, at } = this;
       for (let i = from, o = at; i < to; i++, o++) bytes[o] = source[i]!;
@@ -53,7 +53,7 @@ export class ByteBuffer {
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** At most `max` characters of the bytes for people to read: control characters and damage shown as `?`. */
+/** At most `max` characters of the bytes for people to read: control characters and invalid bytes shown as `?`. */
 export function printable(bytes: Uint8Array, from: number, to: number, max = 40): string {
   const text = decoder.decode(bytes.subarray(from, Math.min(to, from + max * 4)));
   const clean = text.replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}\ufffd]/gu, '?');

@@ -1,23 +1,24 @@
 /**
- * What becomes of the tokens that the state machine finds: proved, then sent to a sink.
+ * Proves the tokens that the state machine finds, and sends each to a sink.
  *
  *   LINE     a known field of the item, or the item between two fields
  *   EXTRA    an unknown field of the item
  *   NOWHERE  a member beside `items`, or the inside of a value that its field cannot take
- *   SKIP     an item that was given up, of which only strings and brackets are still followed
+ *   SKIP     a rejected item, of which only strings and brackets are still followed
  *
- * `out.at` stands behind the line in hand; a token that does not belong there is scanned to the same place and taken back.
+ * `out.at` stands behind the current line; a token that does not belong there is scanned to the same place and taken back.
  */
-import { printable } from './split-buffer.ts';
-import type { RejectReason, SplitLimits, SplitOptions } from './split-contract.ts';
-import { type Named, UnknownNames } from './split-drift.ts';
-import { Fields } from './split-fields.ts';
-import type { Input } from './split-input.ts';
-import { Item } from './split-item.ts';
-import { hashOf, KeySets } from './split-keys.ts';
-import { LineWriter } from './split-line.ts';
-import { isWord, literalOf, TOKEN_BYTE } from './split-literal.ts';
-import { CLOSED, decodeText, OPEN, TextScanner } from './split-text.ts';
+import { printable } from './byte-buffer.ts';
+import { type DriftCounter, UnknownNames } from './drift.ts';
+import { decodeText } from './escapes.ts';
+import type { Input } from './input.ts';
+import type { RejectReason, SplitOptions } from './interface.ts';
+import { Item } from './item.ts';
+import { hashOf, KeySets } from './key-sets.ts';
+import { Fields } from './known-fields.ts';
+import { LineWriter } from './line-writer.ts';
+import { isWord, literalOf, TOKEN_BYTE } from './literals.ts';
+import { CLOSED, OPEN, TextScanner } from './text-scanner.ts';
 
 /** In what a token stands: the answer, its array, an item, anything deeper or beside `items`. Objects are even, arrays odd. */
 export const TOP = 0;
@@ -47,33 +48,33 @@ export class Content {
   readonly members = new UnknownNames();
   rejects = 0;
   sink = NOWHERE;
-  /** The member in hand, or null when that is `items`. */
-  member: Named | null = null;
+  /** The current member, or null when that is `items`. */
+  member: DriftCounter | null = null;
   itemsSeen = false;
   private readonly input: Input;
-  private readonly limits: SplitLimits;
+  private readonly limits: SplitOptions['limits'];
   private readonly onReject: SplitOptions['onReject'];
   private readonly text: TextScanner;
   private readonly keys = new KeySets();
-  /** The first fault of the item in hand. */
+  /** The first fault of the current item. */
   private fault: { readonly reason: RejectReason; readonly detail: string } | null = null;
   private inItem = false;
-  /** Bytes of earlier members, and where the one in hand began. */
+  /** Bytes of earlier members, and where the current one began. */
   private memberBytes = 0;
   private memberFrom = 0;
-  /** Where the token in hand begins in `out`. */
+  /** Where the current token begins in `out`. */
   private tokenAt = 0;
 
-  constructor(input: Input, options: SplitOptions, limits: SplitLimits) {
+  constructor(input: Input, options: SplitOptions) {
     this.input = input;
-    this.limits = limits;
+    this.limits = options.limits;
     this.onReject = options.onReject;
     this.lines = new LineWriter(options.onLines);
     this.item = new Item(new Fields(options.fields), this.lines.out);
     this.text = new TextScanner(input, this.lines.out);
   }
 
-  /** Room in `out` for what the rest of the slice can become: `"":1,` grows most, and one field may have begun before. */
+  /** Room in `out` for what the rest of the slice can become: `"":1,` grows most, and one field may have begun already. */
   roomBytes(): number {
     return 2 * (this.input.sliceEnd - this.input.at) + 2 * this.item.fields.longestBytes + 64;
   }
@@ -85,19 +86,19 @@ export class Content {
     else this.text.begin();
   }
 
-  /** `input.at` stands inside the text of the known field in hand. */
+  /** `input.at` stands inside the text of the current known field. */
   resumeKnownText(): void {
     this.tokenAt = this.item.valueAt;
     this.text.begin();
   }
 
-  /** Scans on in a text; true when it has closed. */
+  /** Continues in a text; true when it has closed. */
   textClosed(): boolean {
     const { text } = this;
-    const said = text.scan();
-    if (said === OPEN || said === CLOSED) return said === CLOSED;
-    this.giveUp(text.reason, text.detail);
-    text.giveUp();
+    const result = text.scan();
+    if (result === OPEN || result === CLOSED) return result === CLOSED;
+    this.rejectItem(text.reason, text.detail);
+    text.skipRest();
     return false;
   }
 
@@ -120,12 +121,16 @@ export class Content {
     else if (within === ITEM) isNew = this.fieldKey(rawEnd, from, to, hash);
     else isNew = this.keys.add(out.bytes, from, to, hash);
     if (!isNew) {
-      this.giveUp('duplicate_key', `key \`${printable(out.bytes, from, to)}\` for the second time`, this.input.at - 1);
+      this.rejectItem(
+        'duplicate_key',
+        `key \`${printable(out.bytes, from, to)}\` for the second time`,
+        this.input.at - 1,
+      );
     } else if (this.sink === NOWHERE) {
       out.at = tokenAt;
     } else {
       if (within === OBJECT) this.item.moveKey(tokenAt, rawEnd);
-      if (text.isMended) this.item.countKeyMends(text);
+      if (text.isRepaired) this.item.countKeyRepairs(text);
     }
   }
 
@@ -154,7 +159,7 @@ export class Content {
     if (this.itemsSeen) this.input.refuse('second_items', 'has a second member "items"', this.input.at - 1);
     this.itemsSeen = true;
     this.member = null;
-    this.input.allow(Number.POSITIVE_INFINITY);
+    this.input.limit(Number.POSITIVE_INFINITY);
     return true;
   }
 
@@ -164,11 +169,11 @@ export class Content {
     const { out } = this.lines;
     switch (this.sink) {
       case LINE:
-        if (text.isMended) item.countMends(text, tokenAt, out.at);
+        if (text.isRepaired) item.countRepairs(text, tokenAt, out.at);
         item.knownText(text.escaped);
         break;
       case EXTRA:
-        if (text.isMended) item.countMends(text, tokenAt, out.at);
+        if (text.isRepaired) item.countRepairs(text, tokenAt, out.at);
         item.moveText(tokenAt, out.at);
         break;
       case NOWHERE:
@@ -181,7 +186,7 @@ export class Content {
     this.tokenAt = this.lines.out.at;
   }
 
-  /** Scans on in a bare token; true when it has ended, in `within`. */
+  /** Continues in a bare token; true when it has ended, in `within`. */
   tokenEnded(within: number): boolean {
     const { input, sink } = this;
     const { out } = this.lines;
@@ -202,13 +207,14 @@ export class Content {
     const { item, tokenAt, sink } = this;
     const { out } = this.lines;
     const literal = literalOf(out.bytes, tokenAt, out.at);
-    if (literal === 'bad') this.giveUp('bad_literal', `\`${printable(out.bytes, tokenAt, out.at)}\` is no JSON value`);
+    if (literal === 'bad')
+      this.rejectItem('bad_literal', `\`${printable(out.bytes, tokenAt, out.at)}\` is not a JSON value`);
     else if (sink === LINE) item.knownLiteral(literal);
     else if (sink === EXTRA) item.moveToken(tokenAt);
     else this.takeBack(within);
   }
 
-  /** A single value that goes nowhere. */
+  /** A single value whose sink is NOWHERE. */
   private takeBack(within: number): void {
     const { out } = this.lines;
     if (within === TOP) this.member?.count('unknown_member', 1, out.bytes, this.tokenAt, out.at);
@@ -224,7 +230,7 @@ export class Content {
     }
     if (within === TOP) this.member?.count('unknown_member', 1, input.chunk, input.at, input.at + 1);
     if (level > this.limits.itemDepth && this.sink !== SKIP)
-      this.giveUp('too_deep', `more than ${this.limits.itemDepth} levels`);
+      this.rejectItem('too_deep', `more than ${this.limits.itemDepth} levels`);
     if (this.sink === SKIP) return;
     if ((kind & 1) === 0) this.keys.open();
     if (this.sink === EXTRA) this.item.extra.push(input.chunk[input.at]!);
@@ -246,7 +252,7 @@ export class Content {
   beginMember(): void {
     this.lines.out.reserve(this.roomBytes());
     this.memberFrom = this.input.offset();
-    this.input.allow(this.memberFrom + this.limits.itemBytes - this.memberBytes);
+    this.input.limit(this.memberFrom + this.limits.itemBytes - this.memberBytes);
   }
 
   /** The byte under `input.at` begins an item. */
@@ -258,9 +264,9 @@ export class Content {
     if (byte === OPEN_BRACE) {
       this.sink = LINE;
       this.lines.begin(item.number, offset, this.roomBytes());
-      input.allow(offset + this.limits.itemBytes);
+      input.limit(offset + this.limits.itemBytes);
     } else {
-      this.giveUp('not_an_object', KINDS_OF_VALUE[byte] ?? 'a number or word');
+      this.rejectItem('not_an_object', KINDS_OF_VALUE[byte] ?? 'a number or word');
     }
   }
 
@@ -272,7 +278,7 @@ export class Content {
       this.endItem();
     } else if (within === TOP && this.member !== null) {
       this.memberBytes += this.input.offset() - this.memberFrom;
-      this.input.allow(Number.POSITIVE_INFINITY);
+      this.input.limit(Number.POSITIVE_INFINITY);
     }
   }
 
@@ -282,7 +288,7 @@ export class Content {
     this.inItem = false;
     this.sink = NOWHERE;
     this.fault = null;
-    input.allow(Number.POSITIVE_INFINITY);
+    input.limit(Number.POSITIVE_INFINITY);
     if (fault === null) {
       item.end();
       this.lines.finish(length, item.extra, item.wrong);
@@ -292,27 +298,27 @@ export class Content {
     }
   }
 
-  /** What is in hand has not ended where it had to. */
-  overAllowance(): void {
+  /** The current item or member has not ended where it had to. */
+  limitReached(): void {
     const { itemBytes } = this.limits;
     const at = this.input.at - 1;
     if (!this.inItem) this.input.refuse('malformed', `has more than ${itemBytes} bytes of members beside "items"`, at);
-    this.giveUp('item_too_large', `more than ${itemBytes} bytes`, at);
-    this.text.giveUp();
+    this.rejectItem('item_too_large', `more than ${itemBytes} bytes`, at);
+    this.text.skipRest();
   }
 
   /**
-   * Sets the item in hand aside for its first fault, which the byte at `at` of the chunk shows. Outside items nothing can be
-   * set aside, so there the answer is refused.
+   * Rejects the current item for its first fault, which the byte at `at` of the chunk shows. Outside of items the answer is
+   * refused instead.
    */
-  private giveUp(reason: RejectReason, found: string, at = this.input.at): void {
+  private rejectItem(reason: RejectReason, found: string, at = this.input.at): void {
     const { input, item } = this;
-    if (!this.inItem) input.refuse('malformed', `has a member that is no sound JSON: ${reason}, ${found}`, at);
+    if (!this.inItem) input.refuse('malformed', `has a member that is not sound JSON: ${reason}, ${found}`, at);
     const field = item.field === '' ? '' : ` in or behind field \`${item.field}\``;
     this.fault = { reason, detail: `${found}${field} (byte ${input.base + at})` };
     this.sink = SKIP;
     this.lines.drop();
     this.keys.closeTo(1);
-    input.allow(Number.POSITIVE_INFINITY);
+    input.limit(Number.POSITIVE_INFINITY);
   }
 }
