@@ -18,8 +18,9 @@ import { plainText } from '../sources/values.ts';
 import type { CliContext } from './context.ts';
 import { printForeignJson } from './foreign-json.ts';
 import { addExamples } from './help.ts';
-import { printTable, type TableColumn } from './output.ts';
+import { printTable } from './output.ts';
 import { cut, type Writer } from './screen.ts';
+import type { TableColumn } from './table.ts';
 import { withApp } from './with-app.ts';
 
 interface ProductOptions {

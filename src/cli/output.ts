@@ -1,15 +1,7 @@
 /** What commands print on stdout: one JSON document, a table for people, or CSV. */
 import { escapedJson } from '../core/redact.ts';
 import type { Writer } from './screen.ts';
-import { Table } from './table.ts';
-
-export type Cell = string | number | bigint | boolean | null | undefined;
-
-export interface TableColumn {
-  readonly title: string;
-  /** Numbers stand at the right. */
-  readonly align?: 'left' | 'right';
-}
+import { type Cell, Table, type TableColumn } from './table.ts';
 
 /** `1 call`, `2,000 calls`. */
 export function counted(value: number, what: string): string {

@@ -22,9 +22,10 @@ import { RESOURCES, type WishChange } from '../run/subscription-wish.ts';
 import type { CliContext } from './context.ts';
 import { exactObject, printForeignJson } from './foreign-json.ts';
 import { addExamples } from './help.ts';
-import { type Cell, printTable, type TableColumn } from './output.ts';
+import { printTable } from './output.ts';
 import type { Writer } from './screen.ts';
 import { keyFacts } from './signature-key.ts';
+import type { Cell, TableColumn } from './table.ts';
 import { wholeNumber } from './values.ts';
 import { withApp } from './with-app.ts';
 

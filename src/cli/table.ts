@@ -1,7 +1,14 @@
 /** A table for people, which may come in parts: the first rows decide how wide its columns are. */
-import type { Cell, TableColumn } from './output.ts';
 import { cut, type Writer } from './screen.ts';
 import { GAP, type Layout, LEFT_OUT, layoutOf } from './table-layout.ts';
+
+export type Cell = string | number | bigint | boolean | null | undefined;
+
+export interface TableColumn {
+  readonly title: string;
+  /** Numbers stand at the right. */
+  readonly align?: 'left' | 'right';
+}
 
 export class Table {
   /** How many columns did not fit the terminal. */

@@ -5,6 +5,14 @@ import { gunzipSync, inflateRawSync } from 'node:zlib';
 import { LIMITS } from '../core/limits.ts';
 import type { FetchRecord } from '../core/records.ts';
 
+/** Where a run's pack and its fetch records lie. */
+export interface PackFiles {
+  readonly packFile: string;
+  readonly recordsFile: string;
+  /** The pack relative to the home directory. */
+  readonly packPath: string;
+}
+
 /** Where an entry lies. */
 export interface PackPlace {
   /** As in `vault_path`: relative to the home directory. */

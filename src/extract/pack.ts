@@ -20,6 +20,7 @@ import { assert } from '../core/errors.ts';
 import type { FetchRecord } from '../core/records.ts';
 import { syncDir } from '../disk/atomic.ts';
 import { recordText } from './fetch-record.ts';
+import type { PackFiles } from './pack-entry.ts';
 import type { Vault } from './vault.ts';
 
 /** Plain JSON; amounts in it are texts. */
@@ -171,14 +172,6 @@ export function entryHead(questions: unknown): Buffer {
   const length = Buffer.alloc(4);
   length.writeUInt32BE(asked.length);
   return Buffer.concat([length, asked]);
-}
-
-/** Where a run's pack and its fetch records lie. */
-export interface PackFiles {
-  readonly packFile: string;
-  readonly recordsFile: string;
-  /** The pack relative to the home directory. */
-  readonly packPath: string;
 }
 
 /** A write may take fewer bytes than it was given, as when a disk is nearly full. */

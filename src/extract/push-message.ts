@@ -5,9 +5,9 @@
  * know are kept. What makes the identity of a message (retailer, resource, type, id, timestamp) must be there and sound, and
  * fit a key of both warehouses: a message that is parsed here becomes a row.
  */
-
 import { isUtf8 } from 'node:buffer';
 import { EtlError } from '../core/errors.ts';
+import { LIMITS } from '../core/limits.ts';
 import {
   type ExactDocument,
   type ExactJson,

@@ -25,8 +25,16 @@ import { fetchesOf, RUN_RECORDS, recordsOf } from './fetch-order.ts';
 import type { MaskScope } from './mask-text.ts';
 import { type BodyKind, maskInPlace } from './masked-file.ts';
 import { Masker } from './masker.ts';
-import type { PackFiles } from './pack.ts';
-import { entryOf, isBodyOf, type PackEntry, type PackPlace, PlacedGroup, packPlace, readEntry } from './pack-entry.ts';
+import {
+  entryOf,
+  isBodyOf,
+  type PackEntry,
+  type PackFiles,
+  type PackPlace,
+  PlacedGroup,
+  packPlace,
+  readEntry,
+} from './pack-entry.ts';
 import { prunedEntries } from './pack-marks.ts';
 import { runRecords } from './run-records.ts';
 import { sidecarFile, writeSidecar } from './sidecar.ts';

@@ -3,8 +3,8 @@ import type { Pipeline } from '../core/pipeline.ts';
 import type { Engine, Row } from '../engine/duckdb.ts';
 import { DriftCounts } from '../sources/lines.ts';
 import type { RunContext } from './context.ts';
+import type { Following, LinkQuestion } from './following-due.ts';
 import { ownLinks, recentMessages } from './following-messages.ts';
-import type { Following, LinkQuestion } from './following-plan.ts';
 
 /** A call that ended so soon after a message came may have begun before: what it saw may be older than the message. */
 const CALL_SECONDS = 10;

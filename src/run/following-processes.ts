@@ -10,8 +10,8 @@ import { isEnded } from '../extract/subscription-shapes.ts';
 import { isExactArray, isExactObject, parseExact } from '../json/exact-json.ts';
 import { DriftCounts } from '../sources/lines.ts';
 import type { RunContext } from './context.ts';
+import type { Following, ProcessQuestion } from './following-due.ts';
 import { type IsOwn, ownLinks, recentMessages } from './following-messages.ts';
-import type { Following, ProcessQuestion } from './following-plan.ts';
 
 /** The last retry of a message comes 15 minutes after the first try; the rest is a margin. */
 const RETRIES_MINUTES = 20;

@@ -5,7 +5,8 @@ import { type ConsumedLookup, receiveAnything, receiveLookup, wholeAnswer } from
 import { isAsked, processItems, toldProcess } from '../extract/subscription-shapes.ts';
 import type { Answer, Consumed } from '../partner/call.ts';
 import { linkCall, processStatusCall } from '../partner/subscriptions.ts';
-import type { FollowingPlan, ProcessQuestion } from './following-plan.ts';
+import type { ProcessQuestion } from './following-due.ts';
+import type { FollowingPlan } from './following-plan.ts';
 import { type NightCalls, withNightCalls } from './night-calls.ts';
 import type { Partners } from './partners.ts';
 import type { Session } from './session.ts';

@@ -1,7 +1,6 @@
 /** Whether all is well with the data, and what needs a person: the first thing that `status` and the status page say. */
 import type { Day } from '../core/days.ts';
 import type { RunRecord } from '../core/records.ts';
-import type { TargetStatus } from './status.ts';
 
 export type Subject = 'runs' | 'days' | 'holds' | 'rejects' | 'pipelines' | 'targets' | 'drift';
 
@@ -24,9 +23,16 @@ export interface JudgedPipeline {
   readonly gaps: number;
 }
 
+export interface JudgedTarget {
+  readonly target: string;
+  /** null where it could not be asked. */
+  readonly slices_behind: number | null;
+  readonly error: string | null;
+}
+
 export interface Judged {
   readonly pipelines: readonly JudgedPipeline[];
-  readonly targets: readonly TargetStatus[];
+  readonly targets: readonly JudgedTarget[];
   /** Newest first. */
   readonly runs: readonly Pick<RunRecord, 'result' | 'command'>[];
   /** What a run brings is no matter for a person while one is at work, and another one could not begin. */

@@ -3,6 +3,20 @@
  * items a day of 2,000 euro are 2·10^11 cents), so sums of them are exact. Text is made from the integers alone.
  */
 
+export interface Rate {
+  readonly fixedCents: number;
+  /** Hundredths of a percent. */
+  readonly percentage: number;
+}
+
+/** Amounts in cents, days as day numbers, both inclusive. */
+export interface Reduction {
+  readonly maximumCents: number;
+  readonly costCents: number;
+  readonly startDay: number;
+  readonly endDay: number;
+}
+
 /** 1210 → `12.1`, 1200 → `12`, -5 → `-0.05`: as the service writes amounts, without trailing zeros. */
 export function centsText(cents: number): string {
   const positive = Math.abs(cents);

@@ -3,7 +3,7 @@
  * reductions file. Commission rates and reductions hang on the day,
  * and on what was changed about the EAN.
  */
-import { commissionOf } from './amounts.ts';
+import { commissionOf, type Rate, type Reduction } from './amounts.ts';
 import { checkDigit, PRODUCTS } from './catalogue.ts';
 import type { EanEdit } from './ean-edits.ts';
 import { below, hash2, hash3, pick } from './hash.ts';
@@ -27,20 +27,6 @@ export interface Entry {
   /** Whether it ever has a reduction of a campaign. */
   readonly isReduced: boolean;
   readonly edit: EanEdit | undefined;
-}
-
-export interface Rate {
-  readonly fixedCents: number;
-  /** Hundredths of a percent. */
-  readonly percentage: number;
-}
-
-/** Amounts in cents, days as day numbers, both inclusive. */
-export interface Reduction {
-  readonly maximumCents: number;
-  readonly costCents: number;
-  readonly startDay: number;
-  readonly endDay: number;
 }
 
 function seriesEan(index: number): string {

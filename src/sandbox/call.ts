@@ -1,7 +1,7 @@
 /** What a call asks and what is answered: handlers are functions from one to the other and never see a socket. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Area, Endpoint } from './endpoints.ts';
-import type { CallFaults } from './faults.ts';
+import type { CallFaults } from './fault-kinds.ts';
 import { type Json, jsonText } from './json-text.ts';
 
 export interface Call {

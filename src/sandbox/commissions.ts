@@ -1,12 +1,13 @@
 /** Endpoints 13 and 14: what selling an EAN would cost, singly and in bulk. */
 import { EtlError } from '../core/errors.ts';
+import type { Reduction } from './amounts.ts';
 import { centsOf } from './amounts.ts';
-import { activeReductions, type Entry, type Reduction, rateOf, totalCents } from './assortment.ts';
+import { activeReductions, type Entry, rateOf, totalCents } from './assortment.ts';
 import { type Answer, badRequest, type Call, notFound, retailerType, type Violation, versionOf } from './call.ts';
 import { isEan } from './catalogue.ts';
 import { dayText } from './day-text.ts';
 import { dutchWall } from './dutch-time.ts';
-import type { CallFaults } from './faults.ts';
+import type { CallFaults } from './fault-kinds.ts';
 import { type Json, jsonText, parseJson, plain } from './json-text.ts';
 import { type LookupRecord, lookupBody } from './lookup-body.ts';
 import { refusedMedia } from './media.ts';

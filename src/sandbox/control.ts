@@ -11,7 +11,7 @@ import type { Change } from './changes.ts';
 import type { CommissionTruth } from './commissions.ts';
 import type { DeliveryResult } from './delivery-queue.ts';
 import { isReport, REPORT_NAMES } from './endpoints.ts';
-import type { Fault } from './faults.ts';
+import type { Fault } from './fault-kinds.ts';
 import type { Json } from './json-text.ts';
 import { PIECE_BYTES } from './pieces.ts';
 import type { ProductTruth } from './products.ts';

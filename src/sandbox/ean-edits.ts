@@ -1,5 +1,5 @@
 /** What was changed about single EANs since the world began: what the retailer API and the catalogue tell of them. */
-import type { Rate, Reduction } from './assortment.ts';
+import type { Rate, Reduction } from './amounts.ts';
 
 /** Members that are absent are as the seed made them. */
 export interface EanEdit {

@@ -10,7 +10,7 @@ import type {
   FaultEndpoint,
   FaultTarget,
   RefusalFault,
-} from './faults.ts';
+} from './fault-kinds.ts';
 import { FILE_FAULT_KINDS, type FileFault, VERBATIM_FORMS } from './file-faults.ts';
 import { ITEM_FAULT_KINDS, type ItemFault } from './item-faults.ts';
 

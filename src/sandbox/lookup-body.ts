@@ -1,6 +1,6 @@
 /** The body of a look-up's answer: its records as they are, or under the shape and item faults that strike the call. */
 import type { LookupName } from './endpoints.ts';
-import type { CallFaults, Shape } from './faults.ts';
+import type { CallFaults, Shape } from './fault-kinds.ts';
 import { itemUnder } from './item-faults.ts';
 import { asBytes } from './pieces.ts';
 

@@ -2,7 +2,7 @@
 import { EtlError } from '../core/errors.ts';
 import { type Answer, badRequest, type Call, JSON_TYPE, notFound, problem } from './call.ts';
 import { isEan, type Product } from './catalogue.ts';
-import type { CallFaults } from './faults.ts';
+import type { CallFaults } from './fault-kinds.ts';
 import { below, hash2, hash3 } from './hash.ts';
 import { type Json, jsonText, type Plain, plain } from './json-text.ts';
 import { lookupBody } from './lookup-body.ts';

@@ -2,7 +2,7 @@
 import { type Answer, type Call, retailerType, retailerVersion } from './call.ts';
 import { filePieces } from './csv-file.ts';
 import type { Exports } from './exports.ts';
-import type { CallFaults } from './faults.ts';
+import type { CallFaults } from './fault-kinds.ts';
 import { dispositionOf, toldName } from './file-faults.ts';
 import { refusedMedia } from './media.ts';
 

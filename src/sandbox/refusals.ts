@@ -1,6 +1,6 @@
 /** Answers that refuse a call, in the forms in which they were recorded of the real service. */
 import { type Answer, type Call, gateProblem, notFound, problem } from './call.ts';
-import type { RefusalFault } from './faults.ts';
+import type { RefusalFault } from './fault-kinds.ts';
 import type { BudgetState } from './limits.ts';
 import type { TokenRefusal } from './tokens.ts';
 

@@ -2,7 +2,7 @@
 import { type Day, type DayRange, isDay } from '../core/days.ts';
 import type { ReportName } from '../core/pipeline.ts';
 import { type Answer, badRequest, type Call, JSON_TYPE, type Violation } from './call.ts';
-import type { CallFaults, Shape } from './faults.ts';
+import type { CallFaults, Shape } from './fault-kinds.ts';
 import { itemUnder } from './item-faults.ts';
 import type { OrderParts } from './order-bytes.ts';
 import { type Frame, ITEMS_FRAME, reportPieces } from './reports.ts';

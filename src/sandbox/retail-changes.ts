@@ -1,8 +1,8 @@
 /** Changes of what the retailer API and the catalogue tell: single EANs, unknown EANs, and the reductions file. */
 import { type Day, dayNumber, isDay } from '../core/days.ts';
 import { EtlError } from '../core/errors.ts';
+import type { Rate, Reduction } from './amounts.ts';
 import { centsOf } from './amounts.ts';
-import type { Rate, Reduction } from './assortment.ts';
 import { isEan } from './catalogue.ts';
 import type { ReductionLine } from './csv-file.ts';
 import type { OfferEdit } from './ean-edits.ts';

@@ -21,7 +21,7 @@ import { makeParts } from './service.ts';
 
 export type { Change } from './changes.ts';
 export type { CommissionTruth } from './commissions.ts';
-export type { Fault } from './faults.ts';
+export type { Fault } from './fault-kinds.ts';
 export type { SandboxOptions } from './options.ts';
 export type { Forgery, PushMessage } from './push.ts';
 export type { PushFault } from './push-faults.ts';

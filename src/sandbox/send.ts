@@ -5,7 +5,7 @@ import type { Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { constants, createGzip, type Gzip, gzipSync } from 'node:zlib';
 import type { Answer } from './call.ts';
-import type { DeliveryFault } from './faults.ts';
+import type { DeliveryFault } from './fault-kinds.ts';
 import { PIECE_BYTES } from './pieces.ts';
 
 /** The fastest level: an answer of 520 MB must not wait for its compression. */

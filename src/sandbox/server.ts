@@ -5,7 +5,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Answer, type Call, type Handler, notFound } from './call.ts';
 import { ENDPOINTS, type Endpoint, type EndpointName, isReport } from './endpoints.ts';
-import type { CallFaults, Faults } from './faults.ts';
+import type { CallFaults } from './fault-kinds.ts';
+import type { Faults } from './faults.ts';
 import type { CallLimits, TokenBan } from './limits.ts';
 import type { OrderParts } from './order-bytes.ts';
 import { banned, budgetHeaders, refusalAnswer, tooManyRequests, unauthorized } from './refusals.ts';

@@ -11,7 +11,8 @@ import type { DriftRecord, FetchRecord, PrunedFetch, RunRecord } from '../core/r
 import type { BookkeepingTables, DriftTable, ReceiptTable, RunTable } from './bookkeeping-tables.ts';
 import { CHECK_KINDS, isCheckKind } from './check-drift.ts';
 import { type AppliedMigration, type Migration, pendingMigrations, readMigrations } from './migrations.ts';
-import type { HoldRecord, HoldTold, LoadSlice, Publication, Receipts, TargetName } from './target.ts';
+import type { HoldRecord, HoldTold, LoadSlice, Publication, Receipts } from './target.ts';
+import type { TargetName } from './target-name.ts';
 
 export type Bookkeeping = Kysely<BookkeepingTables>;
 

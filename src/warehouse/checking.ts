@@ -8,7 +8,7 @@ import type { SliceContent } from '../core/records.ts';
 import { noTracer, spanning } from '../core/tracer.ts';
 import { quoteText } from '../engine/duckdb.ts';
 import { BlockedByChecks, type BrokenCheck, type Check, sqlOn } from './checks.ts';
-import { onDays } from './slice-sql.ts';
+import { onDays } from './on-days.ts';
 import type { CheckWarning, LoadSlice, Publication } from './target.ts';
 
 /** An engine as checks need it. */

@@ -18,8 +18,8 @@ import { EtlError } from '../core/errors.ts';
 import { namesIn } from '../disk/atomic.ts';
 import { packageRoot } from '../disk/package-root.ts';
 import { headedSql } from './headed-sql.ts';
-import { onDays } from './slice-sql.ts';
-import type { TargetName } from './target.ts';
+import { onDays } from './on-days.ts';
+import type { TargetName } from './target-name.ts';
 
 export interface Check {
   readonly name: string;

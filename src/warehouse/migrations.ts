@@ -7,7 +7,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { EtlError } from '../core/errors.ts';
 import { packageRoot } from '../disk/package-root.ts';
-import type { TargetName } from './target.ts';
+import type { TargetName } from './target-name.ts';
 
 export interface Migration {
   readonly number: number;

@@ -10,7 +10,7 @@ import path from 'node:path';
 import { EtlError } from '../core/errors.ts';
 import { packageRoot } from '../disk/package-root.ts';
 import { headedSql } from './headed-sql.ts';
-import type { TargetName } from './target.ts';
+import type { TargetName } from './target-name.ts';
 
 export interface Question {
   readonly number: number;

@@ -2,12 +2,13 @@
  * SQL over the rows of slices that both engines understand, and the control check that it serves: what lies in the fact table
  * after loading must be, day by day, what the lake declared. `failed/control_sums` otherwise.
  */
-import { type Day, mergeDays } from '../core/days.ts';
+import type { Day } from '../core/days.ts';
 import { EtlError } from '../core/errors.ts';
 import { isNamed, OBSERVED_FROM, OBSERVED_TO, type Pipeline, storedColumns } from '../core/pipeline.ts';
 import type { ControlSums } from '../core/records.ts';
 import { differingSums, sumExpressions, sumsOf } from '../engine/control-sums.ts';
 import { quoteName, quoteText } from '../engine/duckdb.ts';
+import { onDays } from './on-days.ts';
 import type { LoadSlice, PublishWatcher, SliceSums } from './target.ts';
 
 /** The slices of one pipeline in a publication, by day, oldest first. */
@@ -38,21 +39,6 @@ export function loadsOf(slices: readonly LoadSlice[], watcher?: PublishWatcher):
 /** The pipeline's table with its schema. */
 export function factTable(pipeline: Pipeline): string {
   return `warehouse.${quoteName(pipeline.table)}`;
-}
-
-/**
- * A condition that is true on the given days. Neighbours become ranges, and the span of all stands in front, because both engines
- * find rows by a range (zone maps, index) much faster than by a long list.
- */
-export function onDays(column: string, days: readonly Day[]): string {
-  const name = quoteName(column);
-  const ranges = mergeDays(days, Number.POSITIVE_INFINITY);
-  const first = ranges[0];
-  const last = ranges.at(-1);
-  if (!first || !last) return 'false';
-  const between = (from: Day, to: Day) => `${name} BETWEEN DATE ${quoteText(from)} AND DATE ${quoteText(to)}`;
-  if (ranges.length === 1) return between(first.from, first.to);
-  return `${between(first.from, last.to)} AND (${ranges.map(({ from, to }) => between(from, to)).join(' OR ')})`;
 }
 
 /** Statements that empty a warehouse before it is made afresh; the receipts stay as the record of what it held before `at`. */

@@ -1,7 +1,8 @@
 /** What a publication asks a target before it begins: in one reading, since each opens the warehouse. */
 import { type Bookkeeping, currentReceipts, holdsTold, lackingMigrations, newestRunId } from './bookkeeping.ts';
 import { settingsDiffer, type WarehouseSettings } from './settings.ts';
-import type { TargetName, TargetState } from './target.ts';
+import type { TargetState } from './target.ts';
+import type { TargetName } from './target-name.ts';
 
 /** Of a warehouse that does not exist yet. */
 export const NO_STATE: TargetState = { receipts: new Map(), isOutdated: false, lastRunId: null, holds: [] };

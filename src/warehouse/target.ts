@@ -8,8 +8,7 @@ import type { ControlSums, DriftRecord, FetchRecord, PrunedFetch, RunRecord, Sli
 import type { Tracer } from '../core/tracer.ts';
 import type { BrokenCheck, Check } from './checks.ts';
 import type { Erasure } from './erasing.ts';
-
-export type TargetName = 'duckdb' | 'postgres';
+import type { TargetName } from './target-name.ts';
 
 /** A slice to be loaded: its content as declared by the lake, and the files that hold it. */
 export interface LoadSlice {

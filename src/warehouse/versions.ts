@@ -13,7 +13,8 @@
 import { assert } from '../core/errors.ts';
 import { OBSERVED_FROM, OBSERVED_TO, type Pipeline, type Versions } from '../core/pipeline.ts';
 import { quoteName } from '../engine/duckdb.ts';
-import { factTable, onDays, type PipelineLoad, sameIn } from './slice-sql.ts';
+import { onDays } from './on-days.ts';
+import { factTable, type PipelineLoad, sameIn } from './slice-sql.ts';
 
 /** The engine, inside the publication's transaction. */
 export interface VersionEngine {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type Cell, printCsv, printJson, printTable } from '../../src/cli/output.ts';
+import { printCsv, printJson, printTable } from '../../src/cli/output.ts';
+import type { Cell } from '../../src/cli/table.ts';
 import { TextWriter } from './surroundings.ts';
 
 function table(rows: readonly (readonly Cell[])[], terminal?: { isTTY: boolean; columns: number }): string[] {

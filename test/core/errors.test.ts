@@ -1,3 +1,4 @@
+import { AssertionError } from 'node:assert';
 import { describe, expect, it } from 'vitest';
 import { asEtlError, assert, type ErrorKind, EtlError, exitCodeOf } from '../../src/core/errors.ts';
 
@@ -72,6 +73,16 @@ describe('whatever is thrown becomes one', () => {
     const thrown = Object.assign(new Error(`${code}: write`), { code });
     const told = { kind: 'failed', code: 'no_room', message: `${code}: write`, cause: thrown };
     expect(asEtlError(thrown)).toMatchObject({ ...told, hint: expect.stringContaining('make room') });
+  });
+
+  it('a broken assertion of Node is our bug too', () => {
+    const thrown = new AssertionError({ message: 'a line outgrew its room' });
+    expect(asEtlError(thrown)).toMatchObject({
+      kind: 'bug',
+      code: 'assertion',
+      message: thrown.message,
+      cause: thrown,
+    });
   });
 
   it('a broken assumption is our bug, and says to report it', () => {

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { runRebuild } from '../../src/run/again.ts';
 import { verify } from '../../src/run/verify.ts';
-import type { TargetName } from '../../src/warehouse/target.ts';
+import type { TargetName } from '../../src/warehouse/target-name.ts';
 import { rowsOf } from '../support/lookups.ts';
 import type { World } from '../support/nights.ts';
 import { type Database, freshDatabase } from '../support/postgres-database.ts';

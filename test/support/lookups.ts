@@ -1,7 +1,7 @@
 /** Nights of look-ups: a list of EANs as a file, and the comparison of the warehouse with what the sandbox holds to be true. */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { TargetName } from '../../src/warehouse/target.ts';
+import type { TargetName } from '../../src/warehouse/target-name.ts';
 import { openWorld, type Settings, type World, type WorldOptions } from './nights.ts';
 
 export interface LookupWorldOptions extends Omit<WorldOptions, 'settings'> {

@@ -20,7 +20,8 @@ import { runNight } from '../../src/run/night.ts';
 import type { RunOutcome } from '../../src/run/session.ts';
 import type { SandboxOptions } from '../../src/sandbox/options.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import type { Target, TargetName } from '../../src/warehouse/target.ts';
+import type { Target } from '../../src/warehouse/target.ts';
+import type { TargetName } from '../../src/warehouse/target-name.ts';
 import { FakeClock } from './clock.ts';
 
 /** The pipelines that are filled from reports. */

@@ -10,7 +10,7 @@ import {
   partsOf,
   storedColumns,
 } from '../../src/core/pipeline.ts';
-import type { TargetName } from '../../src/warehouse/target.ts';
+import type { TargetName } from '../../src/warehouse/target-name.ts';
 import { rowsOf } from './lookups.ts';
 import type { World } from './nights.ts';
 

@@ -27,18 +27,16 @@ export function sourcesIn(places: readonly string[], endings: readonly string[] 
 export interface Import {
   /** Relative to the repository, with slashes, or the name of a package. */
   readonly target: string;
-  /** Gone once the types are: cannot close a cycle at run time. */
-  readonly isType: boolean;
 }
 
 const IMPORT =
-  /\b(?:import|export)\s+(type\s)?[^;'"]*?\bfrom\s*'([^']+)'|\bimport\s*\(\s*'([^']+)'\s*\)|\bimport\s+'([^']+)'/g;
+  /\b(?:import|export)\s+(?:type\s)?[^;'"]*?\bfrom\s*'([^']+)'|\bimport\s*\(\s*'([^']+)'\s*\)|\bimport\s+'([^']+)'/g;
 
 export function importsOf({ file, text }: Source): Import[] {
   return [...withoutComments(text).matchAll(IMPORT)].map((match) => {
-    const name = (match[2] ?? match[3] ?? match[4])!;
+    const name = (match[1] ?? match[2] ?? match[3])!;
     const target = name.startsWith('.') ? path.posix.join(path.posix.dirname(file), name) : name;
-    return { target, isType: match[1] !== undefined };
+    return { target };
   });
 }
 

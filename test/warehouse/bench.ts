@@ -3,7 +3,8 @@ import { rm } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import type { Clock } from '../../src/core/clock.ts';
 import type { WarehouseSettings } from '../../src/warehouse/settings.ts';
-import type { Target, TargetName } from '../../src/warehouse/target.ts';
+import type { Target } from '../../src/warehouse/target.ts';
+import type { TargetName } from '../../src/warehouse/target-name.ts';
 import { SliceMaker } from '../support/slices.ts';
 
 /** One warehouse: without rows, or not there yet. */

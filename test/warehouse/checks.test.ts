@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { pipelines } from '../../pipelines/index.ts';
 import type { Day } from '../../src/core/days.ts';
 import { readChecks, sqlOn } from '../../src/warehouse/checks.ts';
-import type { TargetName } from '../../src/warehouse/target.ts';
+import type { TargetName } from '../../src/warehouse/target-name.ts';
 
 const NAMES = pipelines.map(({ name }) => name);
 const HEADER = { severity: 'block', about: 'a is a', pipeline: 'orders', mend: 'look' };

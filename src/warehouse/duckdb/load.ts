@@ -7,6 +7,7 @@
 import type { Day } from '../../core/days.ts';
 import { LOADED_COLUMN, OBSERVED_TO, type Pipeline, storedColumns } from '../../core/pipeline.ts';
 import { type Engine, quoteName, quoteText } from '../../engine/duckdb.ts';
+import { onDays } from '../on-days.ts';
 import { fileBatches, naming, parquetRows, rejectFiles, rowFiles } from '../slice-files.ts';
 import {
   checkRejects,
@@ -18,7 +19,6 @@ import {
   duplicateError,
   factTable,
   keyText,
-  onDays,
   type PipelineLoad,
   rejectsOn,
   sameIn,

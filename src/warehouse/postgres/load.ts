@@ -8,6 +8,7 @@ import type { Day } from '../../core/days.ts';
 import { EtlError } from '../../core/errors.ts';
 import { LOADED_COLUMN, OBSERVED_TO, type Pipeline, storedColumns } from '../../core/pipeline.ts';
 import type { Engine } from '../../engine/duckdb.ts';
+import { onDays } from '../on-days.ts';
 import { badFile, rejectFiles, rowFiles } from '../slice-files.ts';
 import {
   checkRejects,
@@ -16,7 +17,6 @@ import {
   daySums,
   daySumsOf,
   factTable,
-  onDays,
   type PipelineLoad,
   rejectsOn,
 } from '../slice-sql.ts';

@@ -6,16 +6,9 @@
 import { EtlError } from '../../core/errors.ts';
 import { storedColumns } from '../../core/pipeline.ts';
 import { type Engine, quoteName } from '../../engine/duckdb.ts';
+import { onDays } from '../on-days.ts';
 import { rowFiles } from '../slice-files.ts';
-import {
-  type DuplicateKey,
-  duplicateError,
-  factTable,
-  keyText,
-  onDays,
-  type PipelineLoad,
-  sameIn,
-} from '../slice-sql.ts';
+import { type DuplicateKey, duplicateError, factTable, keyText, type PipelineLoad, sameIn } from '../slice-sql.ts';
 import type { LoadSlice } from '../target.ts';
 import { copyRows } from './copy-rows.ts';
 import { statementError, stateOf } from './errors.ts';

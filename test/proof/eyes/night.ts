@@ -11,7 +11,7 @@ import { NO_PROGRESS } from '../../../src/core/progress.ts';
 import type { RunContext } from '../../../src/run/context.ts';
 import { runNight } from '../../../src/run/night.ts';
 import type { RunOutcome } from '../../../src/run/session.ts';
-import type { TargetName } from '../../../src/warehouse/target.ts';
+import type { TargetName } from '../../../src/warehouse/target-name.ts';
 import { FakeClock } from '../../support/clock.ts';
 import { TIMEOUTS } from '../../support/nights.ts';
 import { CLIENT_ID, CLIENT_SECRET } from './service.ts';

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { orders } from '../../../pipelines/orders.ts';
-import type { TargetName } from '../../../src/warehouse/target.ts';
+import type { TargetName } from '../../../src/warehouse/target-name.ts';
 import { type Nights, openNights } from '../eyes/night.ts';
 import { startService } from '../eyes/service.ts';
 import { alsoDamaged, choices, hostileText, jsonText, noNumber, numberLiteral } from './hostile.ts';

@@ -2,7 +2,7 @@
 import { lstat, readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { TargetName } from '../../../src/warehouse/target.ts';
+import type { TargetName } from '../../../src/warehouse/target-name.ts';
 import { typedIn } from '../../cli/typed.ts';
 import { asciiJson } from '../../support/hostile-json.ts';
 import { openLookupWorld, rowsOf } from '../../support/lookups.ts';

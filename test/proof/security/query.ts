@@ -2,7 +2,7 @@
 import { access, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { TargetName } from '../../../src/warehouse/target.ts';
+import type { TargetName } from '../../../src/warehouse/target-name.ts';
 import { typedIn } from '../../cli/typed.ts';
 import { openWorld, type World } from '../../support/nights.ts';
 
