@@ -19,6 +19,7 @@ import type { Area } from './partner/settings.ts';
 import { CachedTokenSource } from './partner/token.ts';
 import type { LookupContext, Partner, RunContext, Step } from './run/context.ts';
 import { openSqliteState } from './store/sqlite.ts';
+import type { State } from './store/state.ts';
 import { openDuckdbTarget } from './warehouse/duckdb/target.ts';
 import { openPostgresTarget } from './warehouse/postgres/target.ts';
 import type { Target } from './warehouse/target.ts';
@@ -49,7 +50,7 @@ export async function openApp(world: Surroundings): Promise<App> {
   const state = await openSqliteState(paths.database);
   const targets = openTargets(config, clock);
   const pacing = new Pacing({
-    home: config.home,
+    state,
     clock,
     log: world.log,
     onWait: (wait) => world.progress.wait(wait),
@@ -79,9 +80,13 @@ export async function openApp(world: Surroundings): Promise<App> {
     step: world.step ?? (() => undefined),
     partnerSettings: (area) => requirePartner(config, area),
     budgetWaits: () => pacing.waits(),
-    openClient: (area, runId, onFetch) => openPartner(world, pacing, area, runId, onFetch),
+    openClient: (area, runId, onFetch) => openPartner(world, { state, pacing }, area, runId, onFetch),
   };
-  return { context, close: async () => void (await Promise.all([state.close(), ...targets.map((t) => t.close())])) };
+  const closeState = async () => {
+    await pacing.close();
+    await state.close();
+  };
+  return { context, close: async () => void (await Promise.all([closeState(), ...targets.map((t) => t.close())])) };
 }
 
 /** By which name people replay the pipeline. */
@@ -119,14 +124,13 @@ function lookupsOf(config: Config): LookupContext {
 
 async function openPartner(
   { config, clock, random, log, tracer = noTracer }: Surroundings,
-  pacing: Pacing,
+  { state, pacing }: { readonly state: State; readonly pacing: Pacing },
   area: Area,
   runId: string,
   onFetch: (record: FetchRecord) => Promise<void>,
 ): Promise<Partner> {
   const settings = requirePartner(config, area);
-  const { home } = config;
-  const token = new CachedTokenSource({ settings, home, clock, random, log: logWith(log, { run: runId }) });
+  const token = new CachedTokenSource({ settings, state, clock, random, log: logWith(log, { run: runId }) });
   const client = new PartnerClient({ settings, token, pacing, clock, random, log, tracer, runId, onFetch });
   return { client, settings };
 }

@@ -15,3 +15,31 @@ CREATE TABLE memo (
   noted_at TEXT NOT NULL,
   PRIMARY KEY (account, name)
 );
+
+-- How many calls an endpoint has room for, and until when the service wants none: one row an endpoint, changed by every process
+-- that makes calls. `askers`: of each such process when it was seen, how many calls it wants, and when each of its calls
+-- no longer counts, all in epoch milliseconds.
+CREATE TABLE budget (
+  account TEXT NOT NULL,
+  endpoint TEXT NOT NULL,
+  held_until TEXT,
+  askers TEXT NOT NULL,
+  PRIMARY KEY (account, endpoint)
+);
+
+-- The access token and the circuit in front of the authentication service: one row a pair of credentials, named by a print of the
+-- address and the client id. `credentials` is a salted print of id and secret, `refusal` is null while the circuit is closed,
+-- `asking` the process that asks now and how long it may take.
+CREATE TABLE token (
+  account TEXT NOT NULL,
+  pair TEXT NOT NULL,
+  credentials TEXT NOT NULL,
+  access_token TEXT,
+  obtained_at TEXT,
+  expires_at TEXT,
+  refusal TEXT,
+  requested_at TEXT NOT NULL,
+  paused_until TEXT,
+  asking TEXT,
+  PRIMARY KEY (account, pair)
+);

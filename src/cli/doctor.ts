@@ -1,11 +1,15 @@
 /** `doctor`: checks everything that a run needs and says the mend. Asks the service for nothing, unless --online. */
+import { access } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { pipelines } from '../../pipelines/index.ts';
 import type { Config } from '../config.ts';
 import { asEtlError, EXIT } from '../core/errors.ts';
-import { AREAS } from '../partner/settings.ts';
-import { CachedTokenSource, type TokenSource, type TokenState, tokenFiles } from '../partner/token.ts';
+import { AREAS, type PartnerSettings } from '../partner/settings.ts';
+import { CachedTokenSource, type TokenSource, type TokenState } from '../partner/token.ts';
+import { endBan, pairOf } from '../partner/token-circuit.ts';
 import { announcedReceiver } from '../serve/receiver-proof.ts';
+import { openSqliteState } from '../store/sqlite.ts';
+import type { State } from '../store/state.ts';
 import { openDuckdbTarget } from '../warehouse/duckdb/target.ts';
 import { openPostgresTarget } from '../warehouse/postgres/target.ts';
 import type { CliContext } from './context.ts';
@@ -20,6 +24,7 @@ import { printJson } from './output.ts';
 
 interface DoctorOptions {
   readonly online?: boolean;
+  readonly banLifted?: boolean;
   readonly alert?: boolean;
   readonly json?: boolean;
 }
@@ -37,6 +42,10 @@ export function register(program: Command, context: CliContext): void {
       '--online',
       'also get a token (one request, or none when the one on disk still serves) and call every endpoint once',
     )
+    .option(
+      '--ban-lifted',
+      'with --online: ask for a token though the address was banned, once; only when the service says that it lifted the ban',
+    )
     .option('--alert', 'also send a test through every channel for alerts, and say what came back')
     .option('--json', 'print one JSON document')
     .action((options: DoctorOptions) => doctor(options, context));
@@ -48,12 +57,12 @@ export function register(program: Command, context: CliContext): void {
 }
 
 async function doctor(
-  { online = false, alert = false, json = false }: DoctorOptions,
+  { online = false, banLifted = false, alert = false, json = false }: DoctorOptions,
   context: CliContext,
 ): Promise<void> {
   let findings: NamedFinding[];
   try {
-    findings = await diagnose(context, { online, alert });
+    findings = await diagnose(context, { online, banLifted, alert });
   } catch (thrown) {
     const { message, hint } = asEtlError(thrown);
     const settings = { check: 'settings', ...broken(message, hint ?? 'see the message') };
@@ -69,16 +78,23 @@ async function doctor(
 /** Everything that is checked. Errors: those of the settings. */
 export async function diagnose(
   context: CliContext,
-  { online, alert = false }: { readonly online: boolean; readonly alert?: boolean },
+  {
+    online,
+    banLifted = false,
+    alert = false,
+  }: Pick<DoctorOptions, 'banLifted' | 'alert'> & { readonly online: boolean },
 ): Promise<NamedFinding[]> {
   const config = await context.config();
-  const findings = await runChecks(worldOf(config, online, context));
+  const findings = await runChecks(worldOf(config, { online, banLifted }, context));
   return [...findings, ...(await checkAlerts(config.alerts, context.clock, alert))];
 }
 
-function worldOf(config: Config, online: boolean, context: CliContext): DoctorWorld {
+function worldOf(
+  config: Config,
+  { online, banLifted }: { readonly online: boolean; readonly banLifted: boolean },
+  context: CliContext,
+): DoctorWorld {
   const { clock } = context;
-  const sources = tokenSources(config, context);
   return {
     config,
     nodeVersion: process.versions.node,
@@ -86,8 +102,17 @@ function worldOf(config: Config, online: boolean, context: CliContext): DoctorWo
     warehouse: () => checkWarehouse(config, context),
     postgres: () => checkPostgres(config, context),
     receiver: () => checkReceiver(config.push, clock.now()),
-    tokenState: () => ofEach(sources, async ({ token }) => judgeToken(await token.state())),
-    online: online ? () => ofEach(sources, ({ token }) => askOnce(token, context.signal)) : null,
+    tokenState: async () => {
+      if (!(await isThere(config.home.database))) return ok('none on disk, and none was asked for yet');
+      return ofTokens(config, context, async ({ token }) => judgeToken(await token.state()));
+    },
+    online: online
+      ? () =>
+          ofTokens(config, context, async ({ token, settings }, state) => {
+            if (banLifted) await endBan(state, settings, clock.now());
+            return askOnce(token, context.signal);
+          })
+      : null,
     service: () => askService(config, context),
   };
 }
@@ -147,19 +172,41 @@ const MOST_WEBHOOKS = 5;
 
 interface PairSource {
   readonly about: string;
+  readonly settings: PartnerSettings;
   readonly token: TokenSource;
 }
 
+function isThere(file: string): Promise<boolean> {
+  return access(file).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Looks at the token of each pair of credentials, in the state that is opened for it. */
+async function ofTokens(
+  config: Config,
+  context: CliContext,
+  look: (source: PairSource, state: State) => Promise<Finding>,
+): Promise<Finding> {
+  const state = await openSqliteState(config.home.database);
+  try {
+    return await ofEach(tokenSources(config, state, context), (source) => look(source, state));
+  } finally {
+    await state.close();
+  }
+}
+
 /** One for each pair of credentials; areas may share one. */
-export function tokenSources(config: Config, { clock, log }: CliContext): PairSource[] {
+export function tokenSources(config: Config, state: State, { clock, log }: CliContext): PairSource[] {
   const sources = new Map<string, PairSource>();
   for (const area of AREAS) {
     const partner = config.partners[area];
     if (partner === null) continue;
     // One try: a doctor who asks again and again makes the patient worse.
     const settings = { ...partner, retry: { ...partner.retry, tries: 1 } };
-    const token = new CachedTokenSource({ settings, home: config.home, clock, random: Math.random, log });
-    sources.set(tokenFiles(settings, config.home).cache, { about: clientOf(partner), token });
+    const token = new CachedTokenSource({ settings, state, clock, random: Math.random, log });
+    sources.set(pairOf(settings), { about: clientOf(partner), settings, token });
   }
   return [...sources.values()];
 }

@@ -9,6 +9,7 @@ import { scheduleOf } from '../serve/schedule.ts';
 import type { Schedules } from '../serve/schedule-due.ts';
 import { processStarter } from '../serve/scheduler-process.ts';
 import type { Addresses } from '../serve/serve.ts';
+import type { State } from '../store/state.ts';
 import type { CliContext } from './context.ts';
 import { tokenSources } from './doctor.ts';
 import { addExamples } from './help.ts';
@@ -64,7 +65,7 @@ async function start(cli: CliContext, { json }: ServeOptions): Promise<void> {
     const start = programStarter({ program, cwd, env, tell: (line) => cli.relay(line) });
     const startRun = processStarter(start, (names) => wordsOf(cli, named, names));
     const schedules = schedulesOf(config, named);
-    const page = pageOf(cli, config, start);
+    const page = pageOf(cli, config, context.state, start);
     const { version } = cli;
     const what = { context, push, settings, schedules, alerts: config.alerts, startRun, page };
     // Only now: what serves HTTP takes longer to load than most commands to run.
@@ -73,11 +74,11 @@ async function start(cli: CliContext, { json }: ServeOptions): Promise<void> {
   });
 }
 
-function pageOf(cli: CliContext, config: Config, start: StartProgram): PageOptions {
+function pageOf(cli: CliContext, config: Config, state: State, start: StartProgram): PageOptions {
   return {
     token: config.pageToken,
     today: () => todayOf(config, cli.clock),
-    tokens: new Map(tokenSources(config, cli).map(({ about, token }) => [about, token])),
+    tokens: new Map(tokenSources(config, state, cli).map(({ about, token }) => [about, token])),
     start,
     secrets: cli.secrets,
   };

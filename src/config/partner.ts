@@ -1,5 +1,5 @@
 /** What calls need, for each area of the service: addresses, endpoints with the version filled in, a pair of credentials. */
-import { AREAS, type Area, type EndpointBudget, type PartnerSettings } from '../partner/settings.ts';
+import { AREAS, type Area, type PartnerSettings } from '../partner/settings.ts';
 import { trimAddress } from './address.ts';
 import { type Credentials, type Environment, type FoundCredentials, readCredentials } from './environment.ts';
 import type { Problem } from './problems.ts';
@@ -70,10 +70,10 @@ function partnerSettings(
       orders: filled(reports.orders, reports.version),
       commissions: filled(reports.commissions, reports.version),
     },
-    catalog: { product: { ...filled(catalog.product, catalog.version), budget: shared(catalog.product.budget) } },
+    catalog: { product: filled(catalog.product, catalog.version) },
     retailer: {
       commission: {
-        budget: shared(commission.budget),
+        budget: commission.budget,
         single: filled(commission.single, version),
         bulk: {
           ...filled(commission.bulk, version),
@@ -86,11 +86,10 @@ function partnerSettings(
         ...filled(subscriptions, version),
         itemPath: fill(subscriptions.itemPath, version),
         contentType: fill(subscriptions.contentType, version),
-        budget: shared(subscriptions.budget),
       },
-      signatureKeys: { ...filled(signatureKeys, version), budget: shared(signatureKeys.budget) },
-      testPush: { ...filled(testPush, version), budget: shared(testPush.budget) },
-      processStatus: { ...filled(processStatus, version), budget: shared(processStatus.budget) },
+      signatureKeys: filled(signatureKeys, version),
+      testPush: filled(testPush, version),
+      processStatus: filled(processStatus, version),
     },
     timeouts,
     retry,
@@ -104,11 +103,6 @@ function filled<T extends { readonly path: string; readonly accept: string }>(ca
 
 function fill(text: string, version: string): string {
   return text.replaceAll('{version}', version);
-}
-
-/** Commands by hand and the receiver ask beside a night that asks for the same; nothing else is asked for by two processes at once. */
-function shared(budget: EndpointBudget): EndpointBudget {
-  return { ...budget, isShared: true };
 }
 
 function byArea<T>(value: (area: Area) => T): Record<Area, T> {

@@ -13,7 +13,7 @@ export interface HomePaths {
   readonly locks: string;
   /** The database of everything that is remembered between runs. */
   readonly database: string;
-  /** Token cache, circuit, pacing between processes. */
+  /** What is remembered between runs and is not in the database yet. */
   readonly state: string;
   /** Scratch space of runs; whatever lies there may be deleted when no run is at work. */
   readonly work: string;

@@ -1,6 +1,6 @@
 /**
  * Ids that sort by time: 48 bits of milliseconds and 40 random bits, in Crockford's base 32, behind a letter that says
- * what they name (`r` run, `f` fetch). Sorting as text is sorting by birth, so "newer than" needs no second column.
+ * what they name (`r` run, `f` fetch, `c` caller). Sorting as text is sorting by birth, so "newer than" needs no second column.
  */
 import { randomBytes } from 'node:crypto';
 import type { Clock } from './clock.ts';
@@ -18,7 +18,7 @@ export function bornMs(id: string): number {
   return time;
 }
 
-export function newId(prefix: 'r' | 'f', clock: Clock): string {
+export function newId(prefix: 'r' | 'f' | 'c', clock: Clock): string {
   let time = clock.now();
   let text = '';
   for (let i = 0; i < 10; i++) {

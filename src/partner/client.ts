@@ -107,7 +107,7 @@ export class PartnerClient {
     const unlink = passOn(call.signal, stop);
     try {
       await token.get(call.signal); // a refusal shall be told before the call queues, and cost no turn
-      const turn = await pacing.turn(call.endpoint, call.budget, { signal: call.signal, log: this.log });
+      const turn = await pacing.turn(call.endpoint, call.budget, { signal: call.signal });
       const { totalMs } = settings.timeouts;
       const timeout = () =>
         stop.abort(totalTimeout(`${call.method} ${url.pathname} was not done within ${totalMs} ms`, concern));
@@ -147,7 +147,7 @@ export class PartnerClient {
       signal.throwIfAborted();
       if (record.status === 401) await this.renewToken(trip, token, error);
       else await this.pauseAfter(trip, error, record.status);
-      turn = await pacing.turn(call.endpoint, call.budget, { signal, ticket: turn.ticket, log: this.log });
+      turn = await pacing.turn(call.endpoint, call.budget, { signal, ticket: turn.ticket });
     }
   }
 

@@ -1,14 +1,11 @@
 /** What the partner stage is told: where the service is, how its calls are made, and how much it can bear. */
 import type { ReportName } from '../core/pipeline.ts';
 
-/** At most `calls` in any `perSeconds` seconds, and at most `concurrency` at once. */
+/** At most `calls` in any `perSeconds` seconds, of all processes together, and at most `concurrency` at once in each of them. */
 export interface EndpointBudget {
   readonly calls: number;
-  /** From 60 on the calls of all processes are counted together, in a file under the home directory. */
   readonly perSeconds: number;
   readonly concurrency: number;
-  /** Whether the processes of an installation share it out among them. From 60 seconds on they do so in any case. */
-  readonly isShared?: boolean;
 }
 
 export interface ReportEndpoint {

@@ -1,28 +1,29 @@
-/** Asking for a token with patience: a few tries, each one admitted by the circuit and counted before it is sent. */
+/**
+ * Asking for a token with patience: a few tries, of all processes one at a time. Each is admitted by the circuit and counted before it
+ * is sent, in the transaction that also says who asks and until when; in the one behind it the circuit learns how it ended. So a
+ * process that is killed while it asks holds the others up for as long as a request may take, and no longer.
+ */
 import type { Clock } from '../core/clock.ts';
 import { isoTime } from '../core/clock.ts';
 import { asEtlError, EtlError } from '../core/errors.ts';
+import { newId } from '../core/ids.ts';
 import type { Log } from '../core/log.ts';
+import type { State } from '../store/state.ts';
+import { type Asking, type Circuit, changeTokenRow, type Token } from '../store/token.ts';
 import { backoffMs } from './retry.ts';
 import type { PartnerSettings } from './settings.ts';
-import type { Token } from './token-cache.ts';
-import {
-  admitRequest,
-  type Circuit,
-  closedCircuit,
-  openedCircuit,
-  readCircuit,
-  writeCircuit,
-} from './token-circuit.ts';
+import { admitRequest, circuitNow, openedCircuit, pairOf } from './token-circuit.ts';
 import { type Refused, requestToken } from './token-request.ts';
-import { passOn } from './wait.ts';
+import { ENDED, passOn } from './wait.ts';
 
 export interface AskingOptions {
   readonly settings: PartnerSettings;
-  readonly circuitFile: string;
+  readonly state: State;
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Log;
+  /** Whether a token that another process has got meanwhile will do. */
+  readonly isUsable: (token: Token) => boolean;
 }
 
 /** The limits of the authentication service are far lower than the service's own, so fewer tries than a call has. */
@@ -31,25 +32,42 @@ const MOST_TRIES = 3;
 const SHORTEST_TOLD_MS = 5_000;
 /** Pause after a 429 that names none. */
 const UNNAMED_PAUSE_MS = 60_000;
+/** A token is made in no time; only reports take minutes. */
+const LONGEST_ANSWER_MS = 30_000;
+/** Between the end of a request and the next one of another process, where the first could not say that it ended. */
+const GRACE_MS = 1_000;
+/** How often one who waits for another's request looks whether it has ended. */
+const LOOK_MS = 50;
 
 /**
- * Resolves with a new token. Only to be called under the token's lock. Errors: `refused/…` of the circuit; `failed/<code>` when
- * the tries or `timeouts.totalMs` are used up; the signal's reason. Nothing goes on when it has ended.
+ * Resolves with a token of the state or a new one. Errors: `refused/…` of the circuit; `failed/<code>` when the tries or
+ * `timeouts.totalMs` are used up; the signal's reason. Nothing goes on when it has ended.
  */
 export async function askForToken(options: AskingOptions, signal: AbortSignal): Promise<Token> {
-  const { settings, clock } = options;
-  const { totalMs } = settings.timeouts;
+  const { totalMs } = options.settings.timeouts;
+  const late = () => new EtlError('failed', 'token_timeout', `no token within ${totalMs} ms`);
+  return limited(options.clock, totalMs, late, signal, (stop) => tryRepeatedly(options, stop));
+}
+
+/** Does `work` under a signal that is aborted by `signal`, and after so long with what `late` makes. */
+async function limited<T>(
+  clock: Clock,
+  limitMs: number,
+  late: () => EtlError,
+  signal: AbortSignal,
+  work: (stop: AbortSignal) => Promise<T>,
+): Promise<T> {
   const stop = new AbortController();
   const over = new AbortController();
   const unlink = passOn(signal, stop);
-  clock.sleep(totalMs, over.signal).then(
-    () => stop.abort(new EtlError('failed', 'token_timeout', `no token within ${totalMs} ms`)),
+  clock.sleep(limitMs, over.signal).then(
+    () => stop.abort(late()),
     () => undefined, // it ended in time
   );
   try {
-    return await tryRepeatedly(options, stop.signal);
+    return await work(stop.signal);
   } finally {
-    over.abort();
+    over.abort(ENDED);
     unlink();
   }
 }
@@ -59,14 +77,15 @@ async function tryRepeatedly(options: AskingOptions, signal: AbortSignal): Promi
   const deadlineMs = clock.now() + settings.timeouts.totalMs;
   const mostTries = Math.min(settings.retry.tries, MOST_TRIES);
   for (let made = 1; ; made++) {
-    await keepPause(options, deadlineMs, signal);
-    const tried = await tryOnce(options, signal);
+    const admitted = await waitForAdmission(options, deadlineMs, signal);
+    if ('token' in admitted) return admitted.token;
+    const tried = await tryOnce(options, admitted, signal);
     if ('token' in tried) return tried.token;
     signal.throwIfAborted();
-    const { error, isTrial } = tried;
+    const { error } = tried;
     if (error.kind !== 'retry') throw error;
     const triesMade = `${made} ${made === 1 ? 'try' : 'tries'}`;
-    if (isTrial || made >= mostTries) throw gaveUp(error, `gave up after ${triesMade}`);
+    if (admitted.before.refusal !== null || made >= mostTries) throw gaveUp(error, `gave up after ${triesMade}`);
     const pauseMs = error.retryAfterMs ?? backoffMs(settings.retry, made, random);
     if (clock.now() + pauseMs >= deadlineMs)
       throw gaveUp(error, `the next try would come in ${pauseMs} ms, after the time limit of timeouts.totalMs`);
@@ -75,64 +94,109 @@ async function tryRepeatedly(options: AskingOptions, signal: AbortSignal): Promi
   }
 }
 
-/** `isTrial`: it was the single request of a half-open circuit. */
-type Tried = { readonly token: Token } | { readonly error: EtlError; readonly isTrial: boolean };
+/** Leave to make one request; `before`: the circuit as it was, whose refusal makes the request a trial. */
+interface Admitted {
+  readonly before: Circuit;
+  readonly asking: Asking;
+}
 
-async function tryOnce(options: AskingOptions, signal: AbortSignal): Promise<Tried> {
-  const { settings, circuitFile, clock, log } = options;
-  const before = await readCircuit(circuitFile, settings.credentials, clock.now(), log);
-  const asked = await admitted(before, options);
-  const isTrial = before.refusal !== null;
-  /** The request is counted; what was known of refusals is as before it. */
-  const undecided: Circuit = { ...asked, refusal: before.refusal };
+/** What the transaction in front of a request found. */
+type Found =
+  | Admitted
+  | { readonly token: Token }
+  | { readonly pausedUntilMs: number }
+  | { readonly refused: unknown }
+  | 'another asks';
+
+/** Waits while another process asks, and as long as the service asked for, be it in this process or in another one before. */
+async function waitForAdmission(
+  options: AskingOptions,
+  deadlineMs: number,
+  signal: AbortSignal,
+): Promise<Admitted | { readonly token: Token }> {
+  const { clock, log } = options;
+  for (;;) {
+    signal.throwIfAborted();
+    const found = await seekAdmission(options);
+    if (found === 'another asks') await clock.sleep(LOOK_MS, signal);
+    else if ('pausedUntilMs' in found) {
+      const { pausedUntilMs } = found;
+      if (pausedUntilMs >= deadlineMs) {
+        const then = isoTime(pausedUntilMs);
+        throw new EtlError('failed', 'token_paused', `the authentication service wants no request before ${then}`);
+      }
+      const pauseMs = pausedUntilMs - clock.now();
+      if (pauseMs >= SHORTEST_TOLD_MS)
+        log.warn(`the authentication service wants no request for ${Math.ceil(pauseMs / 1000)} s: waiting`);
+      await clock.sleep(pauseMs, signal);
+    } else if ('refused' in found) throw found.refused;
+    else return found;
+  }
+}
+
+function seekAdmission({ settings, state, clock, isUsable }: AskingOptions): Promise<Found> {
+  return changeTokenRow(state, pairOf(settings), (row): readonly [Circuit, Found] => {
+    const nowMs = clock.now();
+    // Written also where nothing is asked: instants that were ahead of the clock have been brought back, and must stay so.
+    const before = circuitNow(row, settings.credentials, nowMs);
+    if (before.token && isUsable(before.token)) return [before, { token: before.token }];
+    if (before.asking) return [before, 'another asks'];
+    if (before.pausedUntilMs > nowMs) return [before, { pausedUntilMs: before.pausedUntilMs }];
+    try {
+      const asked = admitRequest(before, settings.token, nowMs);
+      const asking = { by: newId('c', clock), atMs: nowMs, untilMs: nowMs + longestMs(settings) + GRACE_MS };
+      return [
+        { ...asked, asking },
+        { before, asking },
+      ];
+    } catch (refused) {
+      return [before, { refused }];
+    }
+  });
+}
+
+/** How long one request may take. */
+function longestMs({ timeouts }: PartnerSettings): number {
+  return timeouts.connectMs + Math.min(timeouts.headersMs, LONGEST_ANSWER_MS);
+}
+
+type Tried = { readonly token: Token } | { readonly error: EtlError };
+
+async function tryOnce(options: AskingOptions, { before, asking }: Admitted, signal: AbortSignal): Promise<Tried> {
+  const { settings, state, clock, log } = options;
+  /** The request stays counted; what was known of refusals is as before it. */
+  const settle = (change: (circuit: Circuit) => Circuit) =>
+    changeTokenRow(state, pairOf(settings), (row) => {
+      const circuit = circuitNow(row, settings.credentials, clock.now());
+      const isOurs = circuit.asking?.by === asking.by;
+      return [change({ ...circuit, refusal: before.refusal, asking: isOurs ? null : circuit.asking }), null];
+    });
   let answer: Token | Refused;
   try {
-    answer = await requestToken(settings, clock, log, signal);
+    const late = () => new EtlError('retry', 'token_silence', 'the authentication service did not answer in time');
+    const ask = (stop: AbortSignal) => requestToken(settings, clock, log, stop);
+    answer = await limited(clock, longestMs(settings), late, signal, ask);
   } catch (thrown) {
     const error = paced(asEtlError(thrown));
     const pausedUntilMs = error.retryAfterMs === undefined ? 0 : clock.now() + error.retryAfterMs;
-    if (isTrial || pausedUntilMs > 0) await writeCircuit(circuitFile, { ...undecided, pausedUntilMs });
-    return { error, isTrial };
+    await settle((circuit) => ({ ...circuit, pausedUntilMs }));
+    return { error };
   }
   if ('refused' in answer) {
-    const { circuit, error } = openedCircuit(undecided, answer, settings.token, clock.now(), circuitFile);
-    await writeCircuit(circuitFile, circuit);
+    const { circuit: opened, error } = openedCircuit(before, answer, settings.token, clock.now());
+    await settle((circuit) => ({ ...circuit, refusal: opened.refusal }));
     log.error(error.message, { code: error.code, hint: error.hint });
-    return { error, isTrial };
+    return { error };
   }
-  if (isTrial || before.pausedUntilMs > 0) await writeCircuit(circuitFile, closedCircuit(undecided));
-  const { requestsMs } = asked;
-  log.info('new access token', { expires_at: isoTime(answer.expiresAtMs), requests_in_the_hour: requestsMs.length });
-  return { token: answer };
-}
-
-/** Counts the request, on disk, before it is sent. */
-async function admitted(before: Circuit, { settings, circuitFile, clock }: AskingOptions): Promise<Circuit> {
-  let circuit = before;
+  const token = answer;
   try {
-    circuit = admitRequest(before, settings.token, clock.now(), circuitFile);
-    return circuit;
-  } finally {
-    // Also when it is not admitted: instants that were ahead of the clock have been brought back, and must stay so.
-    await writeCircuit(circuitFile, circuit);
+    await settle((circuit) => ({ ...circuit, token, refusal: null, pausedUntilMs: 0 }));
+  } catch (error) {
+    log.warn('the token cannot be kept for other processes', { error });
   }
-}
-
-/** Waits as long as the service asked for, be it in this process or in another one before. */
-async function keepPause(options: AskingOptions, deadlineMs: number, signal: AbortSignal): Promise<void> {
-  const { settings, circuitFile, clock, log } = options;
-  const { pausedUntilMs } = await readCircuit(circuitFile, settings.credentials, clock.now(), log);
-  if (pausedUntilMs >= deadlineMs)
-    throw new EtlError(
-      'failed',
-      'token_paused',
-      `the authentication service wants no request before ${isoTime(pausedUntilMs)}`,
-    );
-  const pauseMs = pausedUntilMs - clock.now();
-  if (pauseMs <= 0) return;
-  if (pauseMs >= SHORTEST_TOLD_MS)
-    log.warn(`the authentication service wants no request for ${Math.ceil(pauseMs / 1000)} s: waiting`);
-  await clock.sleep(pauseMs, signal);
+  const inTheHour = before.requestsMs.length + 1;
+  log.info('new access token', { expires_at: isoTime(token.expiresAtMs), requests_in_the_hour: inTheHour });
+  return { token };
 }
 
 /** Too many requests is a warning that comes before a ban: never hurry after it. */

@@ -4,11 +4,11 @@ import type { Clock } from '../core/clock.ts';
 import { EtlError } from '../core/errors.ts';
 import { LIMITS } from '../core/limits.ts';
 import type { Log } from '../core/log.ts';
+import type { Token } from '../store/token.ts';
 import { answerTime, retryAfterMs } from './answer-headers.ts';
 import { boundedBody, oauthError, problemText } from './problem.ts';
 import { isPassing } from './retry.ts';
 import type { PartnerSettings } from './settings.ts';
-import { TOKEN_TEXT, type Token } from './token-cache.ts';
 import { lifetimeSeconds } from './token-lifetime.ts';
 import { Wire } from './wire.ts';
 
@@ -22,6 +22,9 @@ export interface Refused {
 
 /** How long a pause may be that was named as a date by a clock that may be another one: requests are counted by the hour. */
 const LONGEST_UNPROVED_MS = 3_600_000;
+
+/** Printable ASCII without a space: whatever else came could not stand in a header, or would break out of it. */
+const TOKEN_TEXT = /^[\x21-\x7e]{1,16384}$/;
 
 const tokenShape = z.object({
   access_token: z.string().regex(TOKEN_TEXT),

@@ -1,30 +1,26 @@
 /**
  * The access token: one for the whole installation, reused until shortly before it expires.
  *
- * Where it comes from, in this order: this process's memory; the cache on disk; a request, made by one process at a time under
- * the token's lock, after looking into the cache once more. Within a process all who need it wait for the same flight.
+ * Where it comes from, in this order: this process's memory; the state; a request, made by one process at a time, after looking into
+ * the state once more. Within a process all who need it wait for the same flight.
  * Invariants: a token that the service has rejected is not given out again; a request is only made by askForToken, behind the
  * circuit; a flight ends when nobody waits for it any more.
  */
-import { createHash } from 'node:crypto';
-import path from 'node:path';
 import type { Clock } from '../core/clock.ts';
 import { isoTime } from '../core/clock.ts';
-import type { HomePaths } from '../core/home.ts';
 import type { Log } from '../core/log.ts';
-import { isPrintOf, printOf } from './credential-print.ts';
-import { exclusively } from './exclusive.ts';
+import type { State } from '../store/state.ts';
+import type { Token } from '../store/token.ts';
 import type { PartnerSettings } from './settings.ts';
 import { askForToken } from './token-asking.ts';
-import { readTokenCache, type Token, writeTokenCache } from './token-cache.ts';
 import { circuitState, readCircuit } from './token-circuit.ts';
 import { unlessAborted } from './wait.ts';
 
-export type { Token } from './token-cache.ts';
+export type { Token } from '../store/token.ts';
 
 /** For doctor and status; reading it asks nobody for anything. */
 export interface TokenState {
-  /** When the token on disk expires; null where there is none that can be used. */
+  /** When the token in the state expires; null where there is none that can be used. */
   readonly expiresAt: string | null;
   readonly circuit: 'closed' | 'open' | 'half-open';
   /** `credentials_refused` or `address_banned`; null while the circuit is closed. */
@@ -50,13 +46,11 @@ export interface TokenSource {
 
 export interface TokenSourceOptions {
   readonly settings: PartnerSettings;
-  readonly home: HomePaths;
+  readonly state: State;
   readonly clock: Clock;
   /** Evenly from [0, 1). */
   readonly random: () => number;
   readonly log: Log;
-  /** The user whose files are trusted; null where files have no owners. */
-  readonly uid?: number | null;
 }
 
 interface Flight {
@@ -66,43 +60,26 @@ interface Flight {
   waiting: number;
 }
 
-/** Where the token of these settings, its circuit and its lock lie. */
-export function tokenFiles({ authUrl, credentials }: PartnerSettings, home: HomePaths) {
-  const key = createHash('sha256')
-    .update(authUrl + credentials.clientId)
-    .digest('hex')
-    .slice(0, 12);
-  return {
-    cache: path.join(home.state, `token-${key}.json`),
-    circuit: path.join(home.state, `circuit-${key}.json`),
-    lock: path.join(home.locks, `token-${key}`),
-  };
-}
-
 export class CachedTokenSource implements TokenSource {
   private readonly options: TokenSourceOptions;
-  private readonly files: ReturnType<typeof tokenFiles>;
-  private readonly uid: number | null;
   private current: Token | null = null;
   /** The last token that the service has rejected. */
   private rejected: string | null = null;
   private flight: Flight | null = null;
-  private complaint: string | null = null;
 
   constructor(options: TokenSourceOptions) {
     this.options = options;
-    this.files = tokenFiles(options.settings, options.home);
-    this.uid = options.uid === undefined ? (process.getuid?.() ?? null) : options.uid;
   }
 
   async get(signal?: AbortSignal): Promise<Token> {
     signal?.throwIfAborted();
     if (this.current && this.isUsable(this.current)) return this.current;
     if (!this.flight) {
-      const cached = await this.cached();
-      if (cached) {
-        this.current = cached;
-        return cached;
+      const { settings, state, clock } = this.options;
+      const { token } = await readCircuit(state.db, settings, clock.now());
+      if (token && this.isUsable(token)) {
+        this.current = token;
+        return token;
       }
     }
     return this.wait(this.flight ?? this.start(), signal);
@@ -120,17 +97,17 @@ export class CachedTokenSource implements TokenSource {
   }
 
   async state(): Promise<TokenState> {
-    const { settings, clock, log } = this.options;
+    const { settings, state: store, clock } = this.options;
     const nowMs = clock.now();
-    const circuit = await readCircuit(this.files.circuit, settings.credentials, nowMs, log);
-    const cached = await this.cached();
+    const circuit = await readCircuit(store.db, settings, nowMs);
+    const { token, refusal } = circuit;
     const state = circuitState(circuit, nowMs);
     return {
-      expiresAt: cached && isoTime(cached.expiresAtMs),
+      expiresAt: token && this.isUsable(token) ? isoTime(token.expiresAtMs) : null,
       circuit: state,
-      refusal: circuit.refusal?.code ?? null,
-      said: circuit.refusal?.said ?? null,
-      notBefore: circuit.refusal && state === 'open' ? isoTime(circuit.refusal.notBeforeMs) : null,
+      refusal: refusal?.code ?? null,
+      said: refusal?.said ?? null,
+      notBefore: refusal && state === 'open' ? isoTime(refusal.notBeforeMs) : null,
       requestsLastHour: circuit.requestsMs.length,
       mostPerHour: settings.token.mostPerHour,
     };
@@ -161,48 +138,10 @@ export class CachedTokenSource implements TokenSource {
   }
 
   private async obtain(signal: AbortSignal): Promise<Token> {
-    const { settings, clock, random, log } = this.options;
-    // Another process may hold the lock through all of its tries.
-    const waitMs = settings.timeouts.totalMs + 30_000;
-    this.current = await exclusively(this.files.lock, 'asking for a token', clock, waitMs, async () => {
-      signal.throwIfAborted();
-      const cached = await this.cached();
-      if (cached) return cached;
-      const token = await askForToken({ settings, circuitFile: this.files.circuit, clock, random, log }, signal);
-      await this.keep(token);
-      return token;
-    });
+    this.current = await askForToken({ ...this.options, isUsable: (token) => this.isUsable(token) }, signal);
     // Even where the service gave the rejected one again: it is the newest there is, and the next 401 ends the call.
     this.rejected = null;
     return this.current;
-  }
-
-  private async keep(token: Token): Promise<void> {
-    const print = printOf(this.options.settings.credentials);
-    try {
-      await writeTokenCache(this.files.cache, { token, print });
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      this.options.log.warn(`the token cannot be kept for other processes: ${code}`, { file: this.files.cache });
-    }
-  }
-
-  /** The token on disk, where it can be trusted and used; null otherwise. */
-  private async cached(): Promise<Token | null> {
-    const found = await readTokenCache(this.files.cache, this.uid);
-    if (found === null) return null;
-    if ('unfit' in found) {
-      this.complain(found.unfit);
-      return null;
-    }
-    return isPrintOf(found.print, this.options.settings.credentials) && this.isUsable(found.token) ? found.token : null;
-  }
-
-  private complain(unfit: string): void {
-    if (unfit === this.complaint) return;
-    this.complaint = unfit;
-    const message = `the token cache is not used and will be replaced: ${unfit}`;
-    this.options.log.warn(message, { file: this.files.cache });
   }
 
   private isUsable({ value, obtainedAtMs, expiresAtMs }: Token): boolean {

@@ -4,7 +4,7 @@ import { isNamed, type LookupName, type Pipeline } from '../core/pipeline.ts';
 import type { FetchRecord } from '../core/records.ts';
 import type { PackWriter } from '../extract/pack.ts';
 import { AREAS, type Area, type PartnerSettings } from '../partner/settings.ts';
-import { tokenFiles } from '../partner/token.ts';
+import { pairOf } from '../partner/token-circuit.ts';
 import type { Partner, RunContext } from './context.ts';
 import type { Session } from './session.ts';
 
@@ -45,14 +45,14 @@ export interface CredentialPair {
   readonly settings: PartnerSettings;
 }
 
-/** The pairs by the file of their circuit, which the areas of a pair share. */
-export function credentialPairs(context: Pick<RunContext, 'paths' | 'partnerSettings'>): Map<string, CredentialPair> {
+/** The pairs by what the state calls them, which the areas of a pair share. */
+export function credentialPairs(context: Pick<RunContext, 'partnerSettings'>): Map<string, CredentialPair> {
   const pairs = new Map<string, CredentialPair>();
   for (const area of AREAS) {
     const settings = partnerIfAny(context, area);
     if (settings === null) continue;
-    const { circuit } = tokenFiles(settings, context.paths);
-    pairs.set(circuit, { areas: [...(pairs.get(circuit)?.areas ?? []), area], settings });
+    const pair = pairOf(settings);
+    pairs.set(pair, { areas: [...(pairs.get(pair)?.areas ?? []), area], settings });
   }
   return pairs;
 }

@@ -5,7 +5,7 @@
  * that begins by reading (`BEGIN`) fails at its first write when another process has written meanwhile, so all begin with
  * `BEGIN IMMEDIATE`. Waiting for another writer blocks the thread, so transactions must be short.
  */
-import { chmodSync, closeSync, openSync } from 'node:fs';
+import { chmodSync, closeSync, lstatSync, openSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import {
@@ -32,10 +32,11 @@ const LONGEST_PAUSE_MS = 16;
 
 /**
  * Opens the state and makes its tables where there are none. The file holds the short-lived token, so nobody else may read it.
- * Errors: `failed/damaged_state` for what is no sound database, `failed/newer_state`, `failed/older_state`.
+ * Errors: `failed/damaged_state` for what is no sound database, `failed/foreign_state`, `failed/newer_state`, `failed/older_state`.
  */
 export async function openSqliteState(file: string): Promise<State> {
   await mkdir(path.dirname(file), { recursive: true });
+  demandOwnFile(file);
   closeSync(openSync(file, 'a', 0o600));
   chmodSync(file, 0o600);
   const database = open(file);
@@ -53,6 +54,19 @@ export async function openSqliteState(file: string): Promise<State> {
     throw cause instanceof EtlError ? cause : damaged(file, cause);
   }
   return state;
+}
+
+/** A link may lead to anybody's file, and what somebody else wrote is not to be believed. */
+function demandOwnFile(file: string): void {
+  const found = lstatSync(file, { throwIfNoEntry: false });
+  if (found === undefined) return;
+  const uid = process.getuid?.() ?? found.uid;
+  const what = found.isSymbolicLink() ? 'a link' : !found.isFile() ? 'no file' : `of user ${found.uid}, not of ${uid}`;
+  if (found.isFile() && found.uid === uid) return;
+  throw new EtlError('failed', 'foreign_state', `${file} is no state of ours: it is ${what}`, {
+    concern: { file },
+    hint: 'find out who put it there, and put the file of this user in its place; to move everything, name another folder in PARTNER_ETL_HOME',
+  });
 }
 
 function open(file: string): Database.Database {

@@ -13,7 +13,29 @@ export interface MemoTable {
   readonly noted_at: Time;
 }
 
+export interface BudgetTable {
+  readonly account: string;
+  readonly endpoint: string;
+  readonly held_until: Time | null;
+  readonly askers: Json;
+}
+
+export interface TokenTable {
+  readonly account: string;
+  readonly pair: string;
+  readonly credentials: Json;
+  readonly access_token: string | null;
+  readonly obtained_at: Time | null;
+  readonly expires_at: Time | null;
+  readonly refusal: Json | null;
+  readonly requested_at: Json;
+  readonly paused_until: Time | null;
+  readonly asking: Json | null;
+}
+
 export interface StateTables {
   readonly state_version: { readonly version: number };
   readonly memo: MemoTable;
+  readonly budget: BudgetTable;
+  readonly token: TokenTable;
 }

@@ -31,8 +31,8 @@ interface Way {
 
 /** When the calls arrive at a service that never refuses one, in order. */
 async function arrivals(count: number, budget: EndpointBudget, way: Way, seed: number): Promise<number[]> {
-  const { home, clock, log } = scene;
-  const pacing = new Pacing({ home, clock, log });
+  const { state, clock, log } = scene;
+  const pacing = new Pacing({ state, clock, log });
   const random = dice(seed);
   const times: number[] = [];
   const call = async () => {

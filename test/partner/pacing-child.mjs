@@ -6,12 +6,13 @@ const [build, home, count, calls] = process.argv.slice(2);
 const load = (file) => import(pathToFileURL(path.join(build, 'src', file)).href);
 const { Pacing } = await load('partner/pacing.js');
 const { systemClock: clock } = await load('core/clock.js');
-const { homePaths } = await load('core/home.js');
+const { openSqliteState } = await load('store/sqlite.js');
 const quiet = () => undefined;
 const log = { debug: quiet, info: quiet, warn: quiet, error: quiet };
 
-const pacing = new Pacing({ home: homePaths(home), clock, log });
-const budget = { calls: Number(calls), perSeconds: 1, concurrency: 8, isShared: true };
+const state = await openSqliteState(path.join(home, 'state.db'));
+const pacing = new Pacing({ state, clock, log });
+const budget = { calls: Number(calls), perSeconds: 1, concurrency: 8 };
 const call = async () => {
   const turn = await pacing.turn('commission', budget);
   turn.sent();
@@ -20,3 +21,5 @@ const call = async () => {
   turn.done();
 };
 await Promise.all(Array.from({ length: Number(count) }, call));
+await pacing.close();
+await state.close();

@@ -1,4 +1,4 @@
-/** A short budget between processes that know of each other through files alone. */
+/** A short budget between processes that know of each other through the state alone. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';

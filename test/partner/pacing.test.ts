@@ -1,9 +1,10 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import path from 'node:path';
 import fc from 'fast-check';
+import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { LONGEST_HOLD_MS, Pacing } from '../../src/partner/pacing.ts';
+import { LONGEST_HOLD_MS } from '../../src/partner/budget.ts';
+import { Pacing } from '../../src/partner/pacing.ts';
 import type { EndpointBudget } from '../../src/partner/settings.ts';
+import { changeBudget } from '../../src/store/budget.ts';
 import { errorOf, Scene } from './scene.ts';
 
 const START_MS = Date.UTC(2026, 2, 14, 3, 0, 0);
@@ -20,8 +21,8 @@ afterEach(() => scene.close());
 
 /** Pacing as a new process has it. */
 function pacing(): Pacing {
-  const { home, clock, log } = scene;
-  return new Pacing({ home, clock, log });
+  const { state, clock, log } = scene;
+  return new Pacing({ state, clock, log });
 }
 
 /** Makes `count` calls that take no time; when each was sent, in milliseconds after the start. */
@@ -141,7 +142,7 @@ describe('what is told of a budget', () => {
   test('is for how many calls there is room now: none while the endpoint is held back', async () => {
     const by = pacing();
     const budget = { calls: 3, perSeconds: 1, concurrency: 9 };
-    expect(by.left('things', budget)).toBe(3);
+    expect(by.left('things', budget)).toBeNull();
     await sendTimes(2, budget, by);
     expect(by.left('things', budget)).toBe(1);
     await scene.clock.advance(1000 + SHORT_MARGIN_MS);
@@ -150,7 +151,7 @@ describe('what is told of a budget', () => {
     expect(by.left('things', budget)).toBe(0);
   });
 
-  test('of one that all processes share is known when it was looked at, with the calls of others', async () => {
+  test('is known when it was looked at, with the calls of others', async () => {
     const budget = { calls: 8, perSeconds: 3600, concurrency: 1 };
     const by = pacing();
     await sendTimes(2, budget);
@@ -281,33 +282,15 @@ describe('a budget that spans a minute or more', () => {
     expect(await sendTimes(1, hourly)).toEqual([3_600_000 + LONG_MARGIN_MS]);
   });
 
-  test('counts as used up when its file is damaged', async () => {
-    const file = await paceFile('{"version":1,"callsMs":[1,2');
-    expect(await sendTimes(1, hourly)).toEqual([3_600_000 + LONG_MARGIN_MS]);
-    expect(scene.log.of('warn').join()).toContain(`${file} is damaged`);
-    expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ version: 1 });
-  });
-
   test('waits an hour, and not until the old time comes again, after the clock was set back', async () => {
     const aheadMs = START_MS + 1e11;
-    await paceFile(JSON.stringify({ version: 1, callsMs: Array<number>(10).fill(aheadMs), heldUntilMs: 0 }));
+    const other = { id: 'other', seenMs: aheadMs, demand: 0, leavesMs: Array<number>(10).fill(aheadMs) };
+    await changeBudget(scene.state, 'things', () => ({ heldUntilMs: 0, askers: [other] }));
     expect(await sendTimes(1, hourly)).toEqual([3_600_000 + LONG_MARGIN_MS]);
   });
 
-  test('does not let one go who finds no lock, and says so', async () => {
-    await mkdir(scene.home.state, { recursive: true });
-    await writeFile(scene.home.locks, 'a file where a folder should be');
-    await expect(sendTimes(1, hourly)).rejects.toThrow();
+  test('does not let one go where it cannot be counted, and says so', async () => {
+    await sql`DROP TABLE budget`.execute(scene.state.db);
+    await expect(sendTimes(1, hourly)).rejects.toThrow('budget');
   });
-
-  async function paceFile(text: string): Promise<string> {
-    await mkdir(scene.home.state, { recursive: true });
-    const file = path.join(scene.home.state, 'pacing-things.json');
-    await writeFile(file, text);
-    return file;
-  }
-});
-
-test('an endpoint’s name is a file name and nothing else', () => {
-  expect(() => pacing().turn('../../etc', wide)).toThrow("an endpoint's name becomes a file name");
 });

@@ -2,6 +2,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { inspect } from 'node:util';
+import { sql } from 'kysely';
 import { parseDay } from '../../src/core/days.ts';
 import { asEtlError, type EtlError } from '../../src/core/errors.ts';
 import { type HomePaths, homePaths } from '../../src/core/home.ts';
@@ -11,7 +12,11 @@ import type { FetchRecord } from '../../src/core/records.ts';
 import { type Answer, type Call, type Consumed, PartnerClient } from '../../src/partner/client.ts';
 import { Pacing } from '../../src/partner/pacing.ts';
 import type { PartnerSettings } from '../../src/partner/settings.ts';
-import { CachedTokenSource, tokenFiles } from '../../src/partner/token.ts';
+import { CachedTokenSource } from '../../src/partner/token.ts';
+import { pairOf } from '../../src/partner/token-circuit.ts';
+import { openSqliteState } from '../../src/store/sqlite.ts';
+import type { State } from '../../src/store/state.ts';
+import { type Circuit, readTokenRow } from '../../src/store/token.ts';
 import { FakeClock } from '../support/clock.ts';
 import { ScriptedService } from './scripted-service.ts';
 
@@ -54,26 +59,35 @@ export class Scene {
   readonly waits: CallWait[] = [];
   readonly service: ScriptedService;
   readonly home: HomePaths;
+  readonly state: State;
   private readonly clients: PartnerClient[] = [];
 
-  private constructor(service: (clock: FakeClock) => ScriptedService, home: HomePaths) {
+  private constructor(service: (clock: FakeClock) => ScriptedService, home: HomePaths, state: State) {
     this.service = service(this.clock);
     this.home = home;
+    this.state = state;
   }
 
   static async open(): Promise<Scene> {
     const home = homePaths(await mkdtemp(path.join(tmpdir(), 'partner-stage-')));
+    const state = await openSqliteState(home.database);
+    await sql`PRAGMA synchronous = OFF`.execute(state.db); // here nobody pulls the plug
     let now = () => 0;
     const service = await ScriptedService.start(() => now());
-    return new Scene((clock) => {
-      now = () => clock.now();
-      return service;
-    }, home);
+    return new Scene(
+      (clock) => {
+        now = () => clock.now();
+        return service;
+      },
+      home,
+      state,
+    );
   }
 
   async close(): Promise<void> {
     await Promise.all(this.clients.map((client) => client.close()));
     await this.service.close();
+    await this.state.close();
     await rm(this.home.root, { recursive: true, force: true, maxRetries: 5 });
   }
 
@@ -157,13 +171,13 @@ export class Scene {
   }
 
   /** A token source with nothing in memory, as a new process has one. */
-  tokens(overrides: Overrides = {}, more: { uid?: number | null } = {}): CachedTokenSource {
-    const { home, clock, log } = this;
-    return new CachedTokenSource({ settings: this.settings(overrides), home, clock, log, random: () => 0.5, ...more });
+  tokens(overrides: Overrides = {}): CachedTokenSource {
+    const { state, clock, log } = this;
+    return new CachedTokenSource({ settings: this.settings(overrides), state, clock, log, random: () => 0.5 });
   }
 
   client(overrides: Overrides = {}): PartnerClient {
-    const { home, clock, log } = this;
+    const { state, clock, log } = this;
     const client = new PartnerClient({
       settings: this.settings(overrides),
       token: this.tokens(overrides),
@@ -172,14 +186,15 @@ export class Scene {
       random: () => 0.5,
       runId: 'r0000000000000000',
       onFetch: (record) => void this.records.push(record),
-      pacing: new Pacing({ home, clock, log, onWait: (wait) => void this.waits.push(wait) }),
+      pacing: new Pacing({ state, clock, log, onWait: (wait) => void this.waits.push(wait) }),
     });
     this.clients.push(client);
     return client;
   }
 
-  files(overrides: Overrides = {}) {
-    return tokenFiles(this.settings(overrides), this.home);
+  /** What the state has of the token and its circuit. */
+  circuit(overrides: Overrides = {}): Promise<Circuit | null> {
+    return readTokenRow(this.state.db, pairOf(this.settings(overrides)));
   }
 
   /** The text of every file under the home folder, by name. */

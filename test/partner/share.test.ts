@@ -1,11 +1,10 @@
-import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
-import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Pacing } from '../../src/partner/pacing.ts';
 import type { EndpointBudget } from '../../src/partner/settings.ts';
+import { type Asker, type Budget, changeBudget } from '../../src/store/budget.ts';
 import { Scene } from './scene.ts';
 
-const ten: EndpointBudget = { calls: 10, perSeconds: 1, concurrency: 8, isShared: true };
+const ten: EndpointBudget = { calls: 10, perSeconds: 1, concurrency: 8 };
 const STEP_MS = 10;
 
 let scene: Scene;
@@ -30,8 +29,8 @@ class Worker {
   private paused: Promise<void> | null = null;
 
   constructor(budget = ten) {
-    const { home, clock, log } = scene;
-    const pacing = new Pacing({ home, clock, log });
+    const { state, clock, log } = scene;
+    const pacing = new Pacing({ state, clock, log });
     const call = async () => {
       await this.paused;
       const turn = await pacing.turn('things', budget, { signal: this.stopped.signal });
@@ -67,13 +66,8 @@ class Worker {
   }
 }
 
-/** Lets time pass, standing still while a file is being read or written. */
 async function pass(seconds: number): Promise<void> {
-  for (let ms = 0; ms < seconds * 1000; ms += STEP_MS) {
-    await scene.clock.advance(STEP_MS);
-    do await new Promise((resolve) => setImmediate(resolve));
-    while (process.getActiveResourcesInfo().some((name) => /^(?:FSReq|CloseReq)/.test(name)));
-  }
+  for (let ms = 0; ms < seconds * 1000; ms += STEP_MS) await scene.clock.advance(STEP_MS);
 }
 
 /** The most calls of all workers in any second. */
@@ -126,62 +120,61 @@ describe('a short budget that is shared', () => {
   });
 
   test('wanders from one to the next where it has fewer calls than there are processes', async () => {
-    const one = { calls: 1, perSeconds: 1, concurrency: 1, isShared: true };
+    const one = { calls: 1, perSeconds: 1, concurrency: 1 };
     const three = [new Worker(one), new Worker(one), new Worker(one)];
     await pass(60);
     expect(mostInSecond()).toBe(1);
     for (const { sent } of three) expect(sent.length).toBeGreaterThan(5);
   });
 
-  test('is left alone for some seconds where somebody’s claim cannot be read', async () => {
-    const file = await claim('garbage', begunMs);
+  test('is not held back for long by one that was killed before it could say what became of its calls', async () => {
+    const leavesMs = Array<number>(10).fill(begunMs + 11_000);
+    await tell({ id: 'killed', seenMs: begunMs, demand: 30, leavesMs });
     const worker = new Worker();
-    await pass(3);
+    await pass(10);
     expect(worker.sent).toEqual([]);
     await pass(2);
-    expect(worker.sent.length).toBeGreaterThan(9);
-    expect(await readdir(path.dirname(file))).toHaveLength(2);
+    expect(worker.sent.length).toBeGreaterThanOrEqual(10);
   });
 
-  test('is not held back by a claim of the future, when the clock was set back since', async () => {
-    await claim('{"version":1,"pid":1,"claim":10}', begunMs + 3_600_000);
+  test('is not held back by a call of the future, when the clock was set back since', async () => {
+    const aheadMs = begunMs + 3_600_000;
+    await tell({ id: 'other', seenMs: aheadMs, demand: 10, leavesMs: Array<number>(10).fill(aheadMs) });
     const worker = new Worker();
-    await pass(1);
+    await pass(2);
     expect(worker.sent.length).toBe(10);
   });
 
-  test('leaves no files of the dead behind for long', async () => {
-    const file = await claim('{"version":1,"pid":1,"claim":10}', begunMs - 3_600_000);
+  test('keeps nothing of the dead', async () => {
+    await tell({ id: 'dead', seenMs: begunMs - 60_000, demand: 10, leavesMs: [begunMs - 50_000] });
     new Worker();
     await pass(1);
-    expect(await readdir(path.dirname(file))).not.toContain(path.basename(file));
+    const { askers } = await told();
+    expect(askers.map(({ id }) => id)).not.toContain('dead');
   });
 
-  test('begins again where its own file was taken away', async () => {
-    const worker = new Worker();
-    await pass(2);
-    const folder = path.join(scene.home.state, 'share-things');
-    for (const name of await readdir(folder)) await utimes(path.join(folder, name), 0, 0);
-    const second = new Worker(); // finds the file dead, and buries it
-    await pass(6);
-    expect(mostInSecond()).toBeLessThanOrEqual(20);
-    for (const one of [worker, second]) expect(one.between(5, 8)).toBeGreaterThan(12);
+  test('of one that has nothing to do says when its last calls leave, and that it wants none', async () => {
+    const by = new Pacing({ state: scene.state, clock: scene.clock, log: scene.log });
+    const turn = await by.turn('things', ten);
+    turn.sent();
+    turn.answered();
+    turn.done();
+    await by.close();
+    const { askers } = await told();
+    expect(askers).toMatchObject([{ demand: 0, leavesMs: [expect.any(Number)] }]);
+    expect(askers[0]!.leavesMs[0]! - begunMs).toBeLessThan(1300);
   });
 
-  async function claim(text: string, atMs: number): Promise<string> {
-    const folder = path.join(scene.home.state, 'share-things');
-    await mkdir(folder, { recursive: true });
-    const file = path.join(folder, '1-00000000.json');
-    await writeFile(file, text);
-    await utimes(file, atMs / 1000, atMs / 1000);
-    return file;
+  async function tell(asker: Asker): Promise<void> {
+    await changeBudget(scene.state, 'things', () => ({ heldUntilMs: 0, askers: [asker] }));
   }
-});
 
-test('a budget that is not shared leaves no file', async () => {
-  const { isShared: _, ...own } = ten;
-  const worker = new Worker(own);
-  await pass(1);
-  expect(worker.sent).toHaveLength(10);
-  expect(await readdir(scene.home.root)).toEqual([]);
+  async function told(): Promise<Budget> {
+    let budget: Budget | null = null;
+    await changeBudget(scene.state, 'things', (found) => {
+      budget = found;
+      return found;
+    });
+    return budget!;
+  }
 });

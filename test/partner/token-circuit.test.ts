@@ -1,5 +1,6 @@
-import { readFile, writeFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { endBan, pairOf } from '../../src/partner/token-circuit.ts';
+import { type Circuit, changeTokenRow } from '../../src/store/token.ts';
 import { endOf, errorOf, Scene } from './scene.ts';
 import { answer, hangUp, tokenNamed } from './scripted-service.ts';
 
@@ -60,7 +61,25 @@ describe('a refusal opens the circuit', () => {
     const error = await errorOf(scene.tokens().get());
     expect(error.message).toContain('HTTP 404: Not Found');
     expect(error.hint).toContain('PARTNER_AUTH_URL');
-    expect(error.hint).toContain(scene.files().circuit);
+    expect(error.hint).toContain('doctor --online --ban-lifted');
+  });
+
+  test('a ban that is said to be lifted allows one request at once, and opens again where it is not', async () => {
+    scene.service.tokens.push(BANNED, BANNED);
+    await ask();
+    const lift = () => endBan(scene.state, scene.settings(), scene.clock.now());
+    await lift();
+    expect(await ask()).toEqual(['refused/address_banned', 1]);
+    expect(await ask()).toEqual(['refused/address_banned', 0]);
+    await lift();
+    expect(await ask()).toEqual([tokenNamed(1), 1]);
+  });
+
+  test('refused credentials are not tried again because a ban is said to be lifted', async () => {
+    scene.service.tokens.push(WRONG);
+    await ask();
+    await endBan(scene.state, scene.settings(), scene.clock.now());
+    expect(await ask()).toEqual(['refused/credentials_refused', 0]);
   });
 
   test('a token that is still good goes on being used', async () => {
@@ -109,13 +128,13 @@ describe('half open', () => {
   });
 
   test('a process that dies during the try leaves the circuit open', async () => {
-    let during = '';
+    let during: Circuit | null = null;
     scene.service.tokens.push(async (response, seen) => {
-      during = await readFile(scene.files().circuit, 'utf8');
+      during = await scene.circuit();
       await answer(503)(response, seen);
     });
     await ask();
-    await writeFile(scene.files().circuit, during);
+    await changeTokenRow(scene.state, pairOf(scene.settings()), () => [{ ...during!, asking: null }, null]);
     expect(await ask()).toEqual(['refused/credentials_refused', 0]);
   });
 
@@ -142,11 +161,11 @@ describe('changed credentials', () => {
     expect(await ask(changed)).toEqual(['refused/address_banned', 0]);
   });
 
-  test('are told apart by a salted print, and the file holds no secret', async () => {
+  test('are told apart by a salted print, and the state holds no secret', async () => {
     scene.service.tokens.push(WRONG);
     await ask();
-    const first = JSON.parse(await readFile(scene.files().circuit, 'utf8'));
-    expect(first.print).toEqual({
+    const first = await scene.circuit();
+    expect(first?.print).toEqual({
       salt: expect.stringMatching(/^[0-9a-f]{32}$/),
       sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
     });
@@ -199,12 +218,4 @@ describe('a clock that was set back', () => {
     await scene.clock.advance(HOUR_MS);
     expect(await ask()).toEqual([tokenNamed(1), 1]);
   });
-});
-
-test('a damaged circuit file is begun afresh, with a warning', async () => {
-  scene.service.tokens.push(WRONG);
-  await ask();
-  await writeFile(scene.files().circuit, '{"version":1,');
-  expect(await ask()).toEqual([tokenNamed(1), 1]);
-  expect(scene.log.of('warn').join()).toContain('is damaged and is begun afresh');
 });

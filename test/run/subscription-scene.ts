@@ -42,10 +42,10 @@ export class SubscriptionScene {
   }
 
   get context() {
-    const { clock, log, home } = this.scene;
+    const { clock, log, home, state } = this.scene;
     const openClient = async (_: string, runId: string, onFetch: (record: FetchRecord) => Promise<void>) => {
       const { settings } = this;
-      const pacing = new Pacing({ home, clock, log });
+      const pacing = new Pacing({ state, clock, log });
       const token = this.scene.tokens();
       const client = new PartnerClient({ settings, token, clock, log, random: () => 0.5, runId, onFetch, pacing });
       return { client, settings };

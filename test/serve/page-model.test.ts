@@ -1,10 +1,11 @@
 /** What the page says of nights that really were, and what it does about them. The tests build on each other: a night takes seconds. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { addDays, type Day } from '../../src/core/days.ts';
 import { EXIT } from '../../src/core/errors.ts';
 import { CachedTokenSource } from '../../src/partner/token.ts';
 import type { PageModel } from '../../src/serve/page/model.ts';
 import type { ProgramEnd, StartProgram } from '../../src/serve/program-process.ts';
+import { openSqliteState } from '../../src/store/sqlite.ts';
 import type { Target } from '../../src/warehouse/target.ts';
 import { openWorld, type World } from '../support/nights.ts';
 import { openPageScene, type PageScene } from './page-scene.ts';
@@ -118,10 +119,12 @@ it('the token is told by its time and by the requests that are left before a ban
 async function tokensOf() {
   const { clock } = world;
   const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
-  return world.within(async ({ paths: home, partnerSettings }) => {
+  return world.within(async ({ paths, partnerSettings }) => {
+    const state = await openSqliteState(paths.database);
+    onTestFinished(() => state.close());
     const source = new CachedTokenSource({
       settings: partnerSettings('reports'),
-      home,
+      state,
       clock,
       random: () => 0,
       log: log as never,

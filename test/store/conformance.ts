@@ -2,6 +2,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { State, StateTransaction } from '../../src/store/state.ts';
 import { ACCOUNT } from '../../src/store/tables.ts';
+import { budgetConformance } from './conformance/budget.ts';
+import { tokenConformance } from './conformance/token.ts';
 
 /** A place for one state, empty at first. */
 export interface StatePlace {
@@ -93,6 +95,9 @@ export function stateConformance(newPlace: () => Promise<StatePlace>): void {
       expect([version, count]).toEqual([1, 0]);
     });
   });
+
+  budgetConformance(open);
+  tokenConformance(open);
 
   describe('opening', () => {
     test('ten at once make the tables once', async () => {

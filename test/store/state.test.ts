@@ -1,4 +1,4 @@
-import { mkdtemp, open, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { sql } from 'kysely';
@@ -42,6 +42,18 @@ describe('the file', () => {
     );
     await state.close();
     expect(modes).toEqual([0o600, 0o600, 0o600]);
+  });
+
+  test('a link in its place is refused, and what it leads to stays as it is', async () => {
+    const precious = path.join(folder, 'precious');
+    await writeFile(precious, 'precious', { mode: 0o644 });
+    await mkdir(path.dirname(file));
+    await symlink(precious, file);
+    await expect(openSqliteState(file)).rejects.toMatchObject({
+      code: 'foreign_state',
+      message: expect.stringContaining('a link'),
+    });
+    expect([await readFile(precious, 'utf8'), (await stat(precious)).mode & 0o777]).toEqual(['precious', 0o644]);
   });
 
   test('what is no database is refused by name, with what to do', async () => {

@@ -67,10 +67,10 @@ export async function causesNow(context: RunContext, wanted: Wanted, before: Kno
 
 /** Whoever has no credentials cannot be refused. */
 async function circuitCauses(context: RunContext): Promise<Cause[]> {
-  const { clock, log } = context;
+  const { clock, state } = context;
   const causes: Cause[] = [];
-  for (const [circuit, { settings }] of credentialPairs(context)) {
-    const { refusal } = await readCircuit(circuit, settings.credentials, clock.now(), log);
+  for (const { settings } of credentialPairs(context).values()) {
+    const { refusal } = await readCircuit(state.db, settings, clock.now());
     if (refusal) causes.push(refusedCause(refusal.code, isoTime(refusal.atMs)));
   }
   return causes;

@@ -1,4 +1,4 @@
-/** Calls as their records come, and requests for tokens as the files between processes tell of them. */
+/** Calls as their records come, and requests for tokens as the state tells of them. */
 import type { FetchRecord } from '../../core/records.ts';
 import { NewFetches } from '../../extract/new-fetches.ts';
 import { readCircuit } from '../../partner/token-circuit.ts';
@@ -36,7 +36,7 @@ export class CallCounts {
 
 /** The circuit remembers requests for an hour: who scrapes less often than that misses some. */
 export class TokenCounts {
-  private readonly context: Pick<RunContext, 'paths' | 'clock' | 'log' | 'partnerSettings'>;
+  private readonly context: Pick<RunContext, 'state' | 'clock' | 'partnerSettings'>;
   private readonly meters: Meters;
   private countedMs: number;
 
@@ -48,12 +48,11 @@ export class TokenCounts {
 
   async read(): Promise<void> {
     const { meters, countedMs } = this;
-    const { clock, log } = this.context;
+    const { clock, state } = this.context;
     const nowMs = clock.now();
-    for (const [circuitFile, pair] of credentialPairs(this.context)) {
-      const { settings } = pair;
-      const areas = pair.areas.join(',');
-      const { requestsMs, refusal } = await readCircuit(circuitFile, settings.credentials, nowMs, log);
+    for (const { settings, areas: named } of credentialPairs(this.context).values()) {
+      const areas = named.join(',');
+      const { requestsMs, refusal } = await readCircuit(state.db, settings, nowMs);
       const isNew = (ms: number) => ms > countedMs && ms <= nowMs;
       meters.tokenRequests.inc({ areas }, requestsMs.filter(isNew).length);
       meters.tokenRequestsLastHour.set({ areas }, requestsMs.length);

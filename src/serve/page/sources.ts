@@ -1,5 +1,5 @@
 /**
- * Everything that the page shows, read from what the installation keeps: records, lake, token cache, warehouses. It writes nothing, holds
+ * Everything that the page shows, read from what the installation keeps: records, lake, token, warehouses. It writes nothing, holds
  * nothing open, and reads the dear parts again only when one of the places has changed in which runs leave their traces.
  */
 import { isoTime } from '../../core/clock.ts';

@@ -1,5 +1,5 @@
 /** Links and files that another user has put into the home directory, where it could be written to for a while. */
-import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, lstat, mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -69,21 +69,17 @@ describe('a link in the place of a file', () => {
     await expect(lstat(path.join(victim, 'not-there-yet'))).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
-  it('a token cache is neither followed nor believed, whatever it says and however it may be read', async () => {
+  it('a state that is a link is refused and says what to do; one that others may read is closed to them', async () => {
     expect((await run()).code).toBe(0);
-    const name = (await readdir(at('state'))).find((file) => /^token-.*\.json$/.test(file))!;
-    const good = await readFile(at(`state/${name}`), 'utf8');
-    await writeFile(path.join(victim, 'token'), good, { mode: 0o600 });
-    await rm(at(`state/${name}`));
-    await symlink(path.join(victim, 'token'), at(`state/${name}`));
+    await chmod(at('state.db'), 0o644);
     world.passDays(1);
-    const link = await typedIn(world, ['run', 'orders']);
-    expect([link.code, link.err]).toEqual([0, expect.stringContaining('it is a symbolic link')]);
-    await chmod(at(`state/${name}`), 0o644);
-    world.passDays(1);
-    const loose = await typedIn(world, ['run', 'orders']);
-    expect([loose.code, loose.err]).toEqual([0, expect.stringContaining('others may use it (mode 644, not 600)')]);
-    expect((await lstat(at(`state/${name}`))).mode & 0o777).toBe(0o600);
+    expect((await typedIn(world, ['run', 'orders'])).code).toBe(0);
+    expect((await lstat(at('state.db'))).mode & 0o777).toBe(0o600);
+    await rename(at('state.db'), path.join(victim, 'state.db'));
+    await symlink(path.join(victim, 'state.db'), at('state.db'));
+    const { code, err } = await typedIn(world, ['run', 'orders']);
+    expect(code).toBe(1);
+    expect(err).toMatch(/state\.db is no state of ours: it is a link\n {2}mend: find out who put it there/);
   });
 });
 

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
+import { openSqliteState } from '../../../src/store/sqlite.ts';
 
 let sandbox: Sandbox;
 let cwd: string;
@@ -61,8 +62,9 @@ describe('files of the home directory', () => {
     const modes = await modesIn(home);
     expect(modes.length).toBeGreaterThan(50);
     expect(modes.filter(([, mode]) => (mode & 0o022) !== 0)).toEqual([]);
-    const secrets = modes.filter(([name]) => /^state\/(?:token|circuit)-/.test(name));
-    expect(secrets.map(([, mode]) => mode)).toEqual([0o600, 0o600]);
+    const secrets = modes.filter(([name]) => /^state\.db/.test(name));
+    expect(secrets.map(([, mode]) => mode)).toEqual(secrets.map(() => 0o600));
+    expect(secrets.length).toBeGreaterThan(0);
   });
 
   it('can be read by nobody else where the umask says so', async () => {
@@ -71,17 +73,17 @@ describe('files of the home directory', () => {
     expect((await modesIn(home)).filter(([, mode]) => (mode & 0o077) !== 0)).toEqual([]);
   });
 
-  it('hold the secret and the token nowhere but in the token’s cache', async () => {
+  it('hold the secret and the token nowhere but in the state', async () => {
     const home = path.join(cwd, 'open');
-    const cache = (await readdir(path.join(home, 'state'))).find((name) => /^token-.*\.json$/.test(name))!;
-    const { accessToken } = JSON.parse(await readFile(path.join(home, 'state', cache), 'utf8')) as {
-      accessToken: string;
-    };
+    const state = await openSqliteState(path.join(home, 'state.db'));
+    const { access_token: token } = await state.db.selectFrom('token').select('access_token').executeTakeFirstOrThrow();
+    await state.close();
+    expect(token).toMatch(/^\S{8}/);
     for (const name of await readdir(home, { recursive: true })) {
-      if (!(await lstat(path.join(home, name))).isFile() || name === path.join('state', cache)) continue;
+      if (!(await lstat(path.join(home, name))).isFile()) continue;
       const bytes = await readFile(path.join(home, name));
-      for (const secret of [sandbox.clientSecret, accessToken])
-        expect([name, bytes.includes(secret)]).toEqual([name, false]);
+      expect([name, bytes.includes(sandbox.clientSecret)]).toEqual([name, false]);
+      if (!/^state\.db/.test(name)) expect([name, bytes.includes(token!)]).toEqual([name, false]);
     }
   });
 });
