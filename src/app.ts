@@ -18,6 +18,7 @@ import { Pacing } from './partner/pacing.ts';
 import type { Area } from './partner/settings.ts';
 import { CachedTokenSource } from './partner/token.ts';
 import type { LookupContext, Partner, RunContext, Step } from './run/context.ts';
+import { fileLocks } from './store/file-locks.ts';
 import { openSqliteState } from './store/sqlite.ts';
 import type { State } from './store/state.ts';
 import { openDuckdbTarget } from './warehouse/duckdb/target.ts';
@@ -67,6 +68,7 @@ export async function openApp(world: Surroundings): Promise<App> {
     lookups: lookupsOf(config),
     targets,
     state,
+    locks: fileLocks(paths.locks, clock),
     vault: new Vault(paths.root, paths.vault, (message, fields) => world.log.warn(message, fields), {
       stateDir: paths.state,
       scopes: scopesOf(pipelines),

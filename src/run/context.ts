@@ -23,6 +23,7 @@ import type { Vault } from '../extract/vault.ts';
 import type { Lake } from '../lake/lake.ts';
 import type { PartnerClient } from '../partner/client.ts';
 import type { Area, PartnerSettings } from '../partner/settings.ts';
+import type { Locks } from '../store/locks.ts';
 import type { State } from '../store/state.ts';
 import type { Target } from '../warehouse/target.ts';
 
@@ -53,6 +54,7 @@ export interface RunContext {
   readonly lookups: LookupContext;
   readonly targets: readonly Target[];
   readonly state: State;
+  readonly locks: Locks;
   readonly vault: Vault;
   readonly lake: Lake;
   readonly clock: Clock;

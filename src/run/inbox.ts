@@ -13,7 +13,6 @@ import { asEtlError, assert, EtlError } from '../core/errors.ts';
 import { type Pipeline, partsOf } from '../core/pipeline.ts';
 import type { FetchRecord } from '../core/records.ts';
 import { syncDir } from '../disk/atomic.ts';
-import { tryLock } from '../disk/lock.ts';
 import { quoteList } from '../engine/duckdb.ts';
 import { readSegment, type Segment, sealedSegments, sealOrphans } from '../extract/inbox.ts';
 import { openSegments } from '../extract/inbox-folder.ts';
@@ -32,9 +31,7 @@ import { type RunOutcome, runSession, type Session } from './session.ts';
 import type { WindowResult } from './window.ts';
 
 /** Held by the receiver for as long as it writes into the inbox. */
-export function receiverLock({ locks }: Pick<RunContext['paths'], 'locks'>): string {
-  return path.join(locks, 'receiver');
-}
+export const RECEIVER_LOCK = 'receiver';
 
 /** What waits in the inbox. Calls nothing, changes nothing. */
 export async function planInbox({ paths }: RunContext, pipeline: Pipeline): Promise<InboxPlan> {
@@ -144,9 +141,9 @@ async function demandAll(
 }
 
 /** Segments that a receiver left open when it died. While one is at work it seals them itself. */
-export async function sealLeftOpen({ paths, clock, log }: RunContext): Promise<void> {
+export async function sealLeftOpen({ paths, locks, log }: RunContext): Promise<void> {
   if ((await openSegments(paths.inbox)).length === 0) return;
-  const lock = await tryLock(receiverLock(paths), 'run push-messages', clock);
+  const lock = await locks.tryLock(RECEIVER_LOCK, 'run push-messages');
   if (!lock) return;
   try {
     await sealOrphans(paths.inbox, log);

@@ -8,10 +8,11 @@ import { fieldsAbout, logWith, TOLD_AT_END } from '../core/log.ts';
 import type { Pipeline } from '../core/pipeline.ts';
 import type { BudgetWait, PublishedRecord, RunRecord, RunResult, RunSummary } from '../core/records.ts';
 import { spanning } from '../core/tracer.ts';
-import { tryLock, whoHolds } from '../disk/lock.ts';
 import { Engine } from '../engine/duckdb.ts';
+import { whoHolds } from '../store/locks.ts';
 import type { Check } from '../warehouse/checks.ts';
 import type { Target } from '../warehouse/target.ts';
+import { RUN_LOCK } from './at-work.ts';
 import { checksFor } from './check-holds.ts';
 import { CheckedDays } from './checked.ts';
 import type { RunContext } from './context.ts';
@@ -263,12 +264,10 @@ function resultOf({ tally }: Session): RunResult {
 }
 
 async function takeRunLock(context: RunContext, command: string) {
-  const file = path.join(context.paths.locks, 'run');
-  const lock = await tryLock(file, command, context.clock);
+  const lock = await context.locks.tryLock(RUN_LOCK, command);
   if (lock) return lock;
-  throw new EtlError('locked', 'run', `another run is at work: ${await whoHolds(file)}`, {
+  throw new EtlError('locked', 'run', `another run is at work: ${await whoHolds(context.locks, RUN_LOCK)}`, {
     hint: 'wait until it ends, or look at partner-etl status',
-    concern: { file },
   });
 }
 

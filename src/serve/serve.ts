@@ -1,11 +1,10 @@
 /** What `serve` keeps running, from its locks to its end: the receiver of push messages, the scheduler, and the server for the house. */
-import path from 'node:path';
 import type { AlertSettings } from '../config/alerts.ts';
 import type { PushSettings, ServeSettings } from '../config.ts';
 import { EtlError } from '../core/errors.ts';
-import { type Lock, tryLock, whoHolds } from '../disk/lock.ts';
 import type { RunContext } from '../run/context.ts';
-import { receiverLock } from '../run/inbox.ts';
+import { RECEIVER_LOCK } from '../run/inbox.ts';
+import { whoHolds } from '../store/locks.ts';
 import { watchForAlerts } from './alert-watch.ts';
 import { type HealthSources, healthOf, healthRoutes } from './health.ts';
 import { startHouseServer } from './health-server.ts';
@@ -103,29 +102,22 @@ export async function serve(options: ServeOptions): Promise<void> {
 }
 
 async function takeLocks({ context, push, settings, command }: ServeOptions, parts: OpenParts) {
-  const { paths, clock } = context;
+  const { locks } = context;
   const held = { areHeld: true };
-  const take = async (file: string, code: string, what: string, why: string) => {
-    const lock: Lock | null = await tryLock(file, command, clock);
+  const take = async (name: string, code: string, what: string, why: string) => {
+    const lock = await locks.tryLock(name, command);
     if (!lock)
-      throw new EtlError('locked', code, `another ${what} is at work: ${await whoHolds(file)}`, {
+      throw new EtlError('locked', code, `another ${what} is at work: ${await whoHolds(locks, name)}`, {
         hint: `end it first: ${why}`,
-        concern: { file },
       });
     parts.add(`the lock of the ${what}`, () => {
       held.areHeld = false;
       return lock.release();
     });
   };
-  if (push.enabled)
-    await take(receiverLock(paths), 'receiver', 'receiver', 'two receivers cannot write into one inbox');
+  if (push.enabled) await take(RECEIVER_LOCK, 'receiver', 'receiver', 'two receivers cannot write into one inbox');
   if (settings.schedule)
-    await take(
-      path.join(paths.locks, 'scheduler'),
-      'scheduler',
-      'scheduler',
-      'two schedulers would start every run twice',
-    );
+    await take('scheduler', 'scheduler', 'scheduler', 'two schedulers would start every run twice');
   return held;
 }
 

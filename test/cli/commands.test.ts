@@ -3,8 +3,8 @@ import { copyFile, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
 import { addDays, type Day } from '../../src/core/days.ts';
-import { tryLock } from '../../src/disk/lock.ts';
 import { RunLedger } from '../../src/run/ledger.ts';
+import { fileLocks } from '../../src/store/file-locks.ts';
 import { openWorld, type World } from '../support/nights.ts';
 import { TextWriter } from './surroundings.ts';
 import { typedIn } from './typed.ts';
@@ -128,7 +128,7 @@ describe('run', () => {
   });
 
   it('ends with 75 while another one is at work, and says who', async () => {
-    const lock = await tryLock(path.join(world.home, 'locks', 'run'), 'backfill orders', world.clock);
+    const lock = await fileLocks(path.join(world.home, 'locks'), world.clock).tryLock('run', 'backfill orders');
     const { code, out, err } = await typed(['run', '--json']);
     await lock?.release();
     expect({ code, out }).toEqual({ code: 75, out: '' });
@@ -188,7 +188,7 @@ describe('wrong usage ends with 2 and a hint', () => {
 
 describe('looking at it', () => {
   it('status: a run that is at work is running, one that was killed did not end', async () => {
-    const lock = await tryLock(path.join(world.home, 'locks', 'run'), 'run orders', world.clock);
+    const lock = await fileLocks(path.join(world.home, 'locks'), world.clock).tryLock('run', 'run orders');
     const killed = await RunLedger.begin(path.join(world.home, 'runs'), world.clock, 'run orders', ['orders']);
     const { out } = await typed(['status']);
     expect(out).toMatch(/^Running since 2026-03-20T.+: run orders$/m);

@@ -2,7 +2,7 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vitest';
-import { tryLock } from '../../src/disk/lock.ts';
+import { fileLocks } from '../../src/store/file-locks.ts';
 import { openWorld, type World } from '../support/nights.ts';
 import { TextWriter } from './surroundings.ts';
 import { typedIn } from './typed.ts';
@@ -376,7 +376,7 @@ describe('nothing is stored', () => {
   });
 
   it('and it may be used while a run is at work', async () => {
-    const lock = await tryLock(path.join(world.home, 'locks', 'run'), 'run', world.clock);
+    const lock = await fileLocks(path.join(world.home, 'locks'), world.clock).tryLock('run', 'run');
     const { code } = await lookup(['commission', a]);
     await lock?.release();
     expect(code).toBe(0);

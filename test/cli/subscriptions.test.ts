@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
-import { tryLock } from '../../src/disk/lock.ts';
+import { fileLocks } from '../../src/store/file-locks.ts';
 import { answer, ScriptedService } from '../partner/scripted-service.ts';
 import { openWorld, type World } from '../support/nights.ts';
 import { TextWriter } from './surroundings.ts';
@@ -258,7 +258,7 @@ describe('wrong usage ends with 2 before anything is sent', () => {
 
 describe('beside a night', () => {
   it('nothing waits for its lock, and no run is recorded; process statuses lie in the vault', async () => {
-    const lock = await tryLock(path.join(world.home, 'locks', 'run'), 'run', world.clock);
+    const lock = await fileLocks(path.join(world.home, 'locks'), world.clock).tryLock('run', 'run');
     await subscribed();
     await lock?.release();
     expect(await readdir(world.home)).not.toContain('runs');

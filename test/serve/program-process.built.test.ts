@@ -6,8 +6,8 @@ import { expect, inject, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
 import { EtlError, EXIT } from '../../src/core/errors.ts';
 import { homePaths } from '../../src/core/home.ts';
-import { tryLock } from '../../src/disk/lock.ts';
 import { programStarter, type StartProgram } from '../../src/serve/program-process.ts';
+import { fileLocks } from '../../src/store/file-locks.ts';
 
 async function starter(): Promise<{ readonly start: StartProgram; readonly home: string; readonly told: string[] }> {
   const home = await mkdtemp(path.join(tmpdir(), 'etl-program-'));
@@ -29,7 +29,7 @@ test('a command tells its exit code, what it printed, and what it said', async (
 
 test('a run that finds the lock taken ends with its exit code', async () => {
   const { start, home } = await starter();
-  const lock = await tryLock(path.join(homePaths(home).locks, 'run'), 'a test', systemClock);
+  const lock = await fileLocks(homePaths(home).locks, systemClock).tryLock('run', 'a test');
   onTestFinished(async () => lock?.release());
   expect(await start(['rebuild', '--json']).ended).toMatchObject({ kind: 'ended', exitCode: EXIT.locked });
 });

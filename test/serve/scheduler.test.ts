@@ -5,12 +5,13 @@ import { isoTime } from '../../src/core/clock.ts';
 import { EtlError } from '../../src/core/errors.ts';
 import { homePaths } from '../../src/core/home.ts';
 import type { RunRecord } from '../../src/core/records.ts';
-import { type Lock, tryLock } from '../../src/disk/lock.ts';
 import type { Step } from '../../src/run/context.ts';
 import { scheduleOf } from '../../src/serve/schedule.ts';
 import type { ScheduleState, Schedules } from '../../src/serve/schedule-due.ts';
 import { readSchedule, writeSchedule } from '../../src/serve/schedule-file.ts';
 import { type RunEnd, Scheduler, type StartRun } from '../../src/serve/scheduler.ts';
+import { fileLocks } from '../../src/store/file-locks.ts';
+import type { Lock } from '../../src/store/locks.ts';
 import { openWorld, type World } from '../support/nights.ts';
 import { collectingLog, type LogLine } from './scene.ts';
 
@@ -156,7 +157,7 @@ describe('real nights', () => {
   });
 
   it('one that cannot begin since another run is at work is tried again until it can', async () => {
-    const lock = (await tryLock(path.join(paths().locks, 'run'), 'backfill orders', world.clock)) as Lock;
+    const lock = (await fileLocks(paths().locks, world.clock).tryLock('run', 'backfill orders')) as Lock;
     let begunSoFar = 0;
     const begun = await schedule({
       runs: 4,

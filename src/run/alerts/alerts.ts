@@ -9,7 +9,7 @@ import type { AlertSettings } from '../../config/alerts.ts';
 import { dayAt } from '../../core/days.ts';
 import { asEtlError } from '../../core/errors.ts';
 import { writeJson } from '../../disk/atomic.ts';
-import { waitLock } from '../../disk/lock.ts';
+import { waitLock } from '../../store/locks.ts';
 import type { RunContext } from '../context.ts';
 import { readState } from '../state-file.ts';
 import { causesNow } from './causes.ts';
@@ -41,13 +41,13 @@ export async function tellAlerts(
   settings: AlertSettings,
   unstarted: readonly Unstarted[] = [],
 ): Promise<void> {
-  const { clock, log, paths, today, timeZone } = context;
+  const { clock, locks, log, today, timeZone } = context;
   const channels = channelsOf(settings, clock);
   if (channels.length === 0) return;
   // A night that is reproduced says nothing about now.
   if (today !== dayAt(clock.now(), timeZone)) return;
   try {
-    const lock = await waitLock(path.join(paths.locks, 'alerts'), 'telling', clock, LOCK_WAIT_MS, LOCK_POLL_MS);
+    const lock = await waitLock(locks, 'alerts', 'telling', clock, LOCK_WAIT_MS, LOCK_POLL_MS);
     // Whoever has it for so long tells what we know as well, or the next one does.
     if (!lock) return log.warn('alerts are left to another process, which is telling', { code: 'alerts_locked' });
     try {

@@ -8,7 +8,7 @@
 import { isoTime } from '../../core/clock.ts';
 import { bornMs } from '../../core/ids.ts';
 import type { RunRecord } from '../../core/records.ts';
-import { isLockHolderAlive } from '../at-work.ts';
+import { isAtWork } from '../at-work.ts';
 import type { RunContext } from '../context.ts';
 import { runsBackwards } from '../ledger.ts';
 import { INTERRUPTED } from '../session.ts';
@@ -52,7 +52,7 @@ interface Outcome {
 
 /** `watched`: names of the pipelines that are of interest. */
 export async function judgeRuns(
-  context: Pick<RunContext, 'paths' | 'clock'>,
+  context: Pick<RunContext, 'paths' | 'clock' | 'locks'>,
   watched: readonly string[],
   unstarted: readonly Unstarted[],
 ): Promise<JudgedRuns> {
@@ -80,7 +80,7 @@ export async function judgeRuns(
 
 /** Newest first. */
 async function* outcomesOf(
-  context: Pick<RunContext, 'paths'>,
+  context: Pick<RunContext, 'paths' | 'locks'>,
   unstarted: readonly Unstarted[],
 ): AsyncGenerator<Outcome> {
   const waiting = unstarted.map(neverBegun).sort((a, b) => a.startedMs - b.startedMs);
@@ -100,7 +100,11 @@ function neverBegun(one: Unstarted): Outcome {
   return { pipelines, command, startedMs: Date.parse(at), verdict: 'failed', codes: [code], unstarted: one };
 }
 
-async function outcomeOf(context: Pick<RunContext, 'paths'>, run: RunRecord, isNewest: boolean): Promise<Outcome> {
+async function outcomeOf(
+  context: Pick<RunContext, 'paths' | 'locks'>,
+  run: RunRecord,
+  isNewest: boolean,
+): Promise<Outcome> {
   const { pipelines, command, run_id, started_at, result } = run;
   const codes = run.summary?.codes ?? [];
   const bornAtMs = bornMs(run_id);
@@ -109,8 +113,7 @@ async function outcomeOf(context: Pick<RunContext, 'paths'>, run: RunRecord, isN
   if (result === 'done' || result === 'set_aside') return { ...told, verdict: 'well' };
   if (result === 'failed' || result === 'refused') return { ...told, verdict: 'failed' };
   // Runs exclude each other: one without an end that is not the newest can only have been killed.
-  if (result === null)
-    return { ...told, verdict: isNewest && (await isLockHolderAlive(context)) ? 'unsaid' : 'killed' };
+  if (result === null) return { ...told, verdict: isNewest && (await isAtWork(context, run)) ? 'unsaid' : 'killed' };
   return { ...told, verdict: codes.some((code) => code !== INTERRUPTED) ? 'failed' : 'unsaid' };
 }
 

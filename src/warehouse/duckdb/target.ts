@@ -7,8 +7,9 @@ import type { Day } from '../../core/days.ts';
 import { EtlError } from '../../core/errors.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
 import { noTracer, spanning } from '../../core/tracer.ts';
-import { type Lock, lockHolder, waitLock } from '../../disk/lock.ts';
 import type { Engine } from '../../engine/duckdb.ts';
+import { fileLocks } from '../../store/file-locks.ts';
+import { type Lock, waitLock, whoHolds } from '../../store/locks.ts';
 import { currentReceipts, recordPublication } from '../bookkeeping.ts';
 import { changedSlices, changesFor, isAlways } from '../changes.ts';
 import { recordingOf } from '../check-drift.ts';
@@ -55,6 +56,8 @@ type Changed = Pick<PublishResult, 'slices' | 'rows' | 'warnings'>;
 
 const NOTHING: Changed = { slices: 0, rows: 0, warnings: [] };
 
+/** Taken by whoever changes the file. */
+const PUBLISH_LOCK = 'publish-warehouse.duckdb';
 /** How long a publication waits for another one into the same file. */
 const LOCK_WAIT_MS = 30_000;
 
@@ -175,10 +178,10 @@ class DuckdbTarget implements Target {
   async close(): Promise<void> {}
 
   private async lock(what: string): Promise<Lock> {
-    const lock = await waitLock(this.warehouse.lock, what, this.clock, LOCK_WAIT_MS);
+    const locks = fileLocks(this.warehouse.lockDir, this.clock);
+    const lock = await waitLock(locks, PUBLISH_LOCK, what, this.clock, LOCK_WAIT_MS);
     if (lock) return lock;
-    const holder = await lockHolder(this.warehouse.lock);
-    const who = holder ? `process ${holder.pid} on ${holder.host}, since ${holder.since}` : 'another process';
+    const who = await whoHolds(locks, PUBLISH_LOCK);
     throw new EtlError('locked', 'publish', `${who}, is publishing into ${this.warehouse.path}`, {
       concern: { target: this.name, file: this.warehouse.path },
       hint: 'wait for it to end and try again',

@@ -37,8 +37,8 @@ const { warehouseMemoryMiB: memoryMiB } = LIMITS;
 
 export class WarehouseFile {
   readonly path: string;
-  /** Of the lock that publications take, without an ending. It must be the same for all processes, whatever their work folder. */
-  readonly lock: string;
+  /** Where publications take their lock: the same for all processes, whatever their work folder. */
+  readonly lockDir: string;
   private readonly workDir: string;
   private readonly nextDir: string;
 
@@ -46,7 +46,7 @@ export class WarehouseFile {
     this.path = path.resolve(file);
     assert(path.basename(file) === NAME, `the DuckDB warehouse must be called ${NAME}, its tables are named after it`);
     this.workDir = path.resolve(workDir);
-    this.lock = path.join(path.dirname(this.path), 'locks', `publish-${path.basename(this.path)}`);
+    this.lockDir = path.join(path.dirname(this.path), 'locks');
     this.nextDir = path.join(this.workDir, 'publish-duckdb');
   }
 

@@ -7,9 +7,9 @@ import { afterEach, beforeEach, expect, inject, it, vi } from 'vitest';
 import { addDays, dayAt } from '../../../src/core/days.ts';
 import { homePaths } from '../../../src/core/home.ts';
 import type { RunRecord } from '../../../src/core/records.ts';
-import { tryLock } from '../../../src/disk/lock.ts';
 import { verify } from '../../../src/run/verify.ts';
 import { readSchedule, writeSchedule } from '../../../src/serve/schedule-file.ts';
+import { fileLocks } from '../../../src/store/file-locks.ts';
 import { openWorld, type World } from '../../support/nights.ts';
 
 const REPORTS = ['promotions', 'orders', 'commissions'];
@@ -113,7 +113,7 @@ it('kill -9 in the middle of a night: its run does not outlive it, and is begun 
   child.kill('SIGKILL');
   await once(child, 'exit');
   await eventually(async () => {
-    const lock = await tryLock(path.join(paths().locks, 'run'), 'test', world.clock);
+    const lock = await fileLocks(paths().locks, world.clock).tryLock('run', 'test');
     expect(lock).not.toBeNull();
     await lock?.release();
   });

@@ -2,13 +2,11 @@
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { systemClock } from '../../../src/core/clock.ts';
 import type { Day } from '../../../src/core/days.ts';
-import { tryLock } from '../../../src/disk/lock.ts';
 import { InboxWriter, readSegment } from '../../../src/extract/inbox.ts';
 import { runReplay } from '../../../src/run/again.ts';
 import type { Step } from '../../../src/run/context.ts';
-import { receiverLock } from '../../../src/run/inbox.ts';
+import { RECEIVER_LOCK } from '../../../src/run/inbox.ts';
 import { nightPlans } from '../../../src/run/plans.ts';
 import { verify } from '../../../src/run/verify.ts';
 import { rowsOf } from '../../support/lookups.ts';
@@ -141,7 +139,7 @@ describe('the inbox', () => {
     const to = await writer();
     const one = { receivedAtMs: Date.parse('2026-03-20T02:01:00Z'), sourceAddress: '::1', keyId: '0', method: 'PUT' };
     await to.append({ ...one, body: bodyOf('a', '2026-03-20T02:59:59+01:00') });
-    const lock = await world.within(({ paths }) => tryLock(receiverLock(paths), 'serve', systemClock));
+    const lock = await world.within(({ locks }) => locks.tryLock(RECEIVER_LOCK, 'serve'));
     expect((await drain()).run.summary).toMatchObject({ rows: 0 });
     await lock!.release();
     expect((await drain()).run.summary).toMatchObject({ rows: 1 });

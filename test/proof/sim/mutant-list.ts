@@ -134,7 +134,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'lock-not-taken',
     about: 'two runs are at work at once',
     file: 'src/run/session.ts',
-    find: 'const lock = await tryLock(file, command, context.clock);',
+    find: 'const lock = await context.locks.tryLock(RUN_LOCK, command);',
     replace: 'const lock = { release: async () => undefined };',
     seed: 17,
   },

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pipelines } from '../../../pipelines/index.ts';
 import { systemClock } from '../../../src/core/clock.ts';
-import { tryLock } from '../../../src/disk/lock.ts';
 import { Engine } from '../../../src/engine/duckdb.ts';
+import { fileLocks } from '../../../src/store/file-locks.ts';
 import { migrateDuckdb } from '../../../src/warehouse/duckdb/migrate.ts';
 import { openDuckdbTarget } from '../../../src/warehouse/duckdb/target.ts';
 import { NO_SETTINGS } from '../../../src/warehouse/settings.ts';
@@ -68,7 +68,7 @@ export async function duckdbWarehouse(beginning: Beginning): Promise<DuckdbWareh
       return stats.map(({ ino, size, mtimeNs }, i) => `${names[i]} ${ino} ${size} ${mtimeNs}`).join('\n');
     },
     async occupy() {
-      const lock = await tryLock(path.join(home, 'locks', 'publish-warehouse.duckdb'), 'a test', systemClock);
+      const lock = await fileLocks(path.join(home, 'locks'), systemClock).tryLock('publish-warehouse.duckdb', 'a test');
       if (!lock) throw new Error('the lock is taken');
       return () => lock.release();
     },
