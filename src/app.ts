@@ -9,7 +9,6 @@ import { wholeName } from './core/pipeline.ts';
 import type { Progress } from './core/progress.ts';
 import type { FetchRecord } from './core/records.ts';
 import { noTracer, type Tracer } from './core/tracer.ts';
-import { checkHomeLayout } from './disk/home-layout.ts';
 import { scopesOf } from './extract/mask-text.ts';
 import { Vault } from './extract/vault.ts';
 import { Lake } from './lake/lake.ts';
@@ -47,7 +46,6 @@ export async function openApp(world: Surroundings): Promise<App> {
   const { config, clock } = world;
   const paths = config.home;
   await makeHome(paths.root);
-  await checkHomeLayout(paths.root);
   const state = await openSqliteState(paths.database);
   const targets = openTargets(config, clock);
   const pacing = new Pacing({

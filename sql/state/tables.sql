@@ -43,3 +43,45 @@ CREATE TABLE token (
   asking TEXT,
   PRIMARY KEY (account, pair)
 );
+
+-- Slices that a blocking check keeps out of a target, as its last publication found them.
+CREATE TABLE check_hold (
+  account TEXT NOT NULL,
+  target TEXT NOT NULL,
+  pipeline TEXT NOT NULL,
+  slice_day TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  detail TEXT NOT NULL,
+  digest TEXT NOT NULL,
+  rows BIGINT NOT NULL,
+  rows_before BIGINT NOT NULL,
+  fetch_id TEXT NOT NULL,
+  held_at TEXT NOT NULL,
+  check_name TEXT NOT NULL,
+  fix TEXT NOT NULL,
+  PRIMARY KEY (account, target, pipeline, slice_day)
+);
+
+-- Contents of slices that a person has released from checks.
+CREATE TABLE released_content (
+  account TEXT NOT NULL,
+  digest TEXT NOT NULL,
+  released_at TEXT NOT NULL,
+  PRIMARY KEY (account, digest)
+);
+
+-- What the scheduler has started and finished, by pipeline; runs by hand are not among it. Without `due_at`: nothing yet.
+CREATE TABLE scheduled (
+  account TEXT NOT NULL,
+  pipeline TEXT NOT NULL,
+  -- Every due time up to here is handled.
+  handled_until TEXT NOT NULL,
+  -- Of the last run: the due time that it was for, and what came of it.
+  due_at TEXT,
+  started_at TEXT,
+  finished_at TEXT,
+  result TEXT,
+  run_id TEXT,
+  tries BIGINT,
+  PRIMARY KEY (account, pipeline)
+);

@@ -21,7 +21,7 @@ export function register(program: Command, cli: CliContext): void {
       const config = await at.config();
       const [status, schedule, mayCall] = await withApp(at, async (context) => {
         const schedules = schedulesOf(config, context.pipelines.filter(isNamed));
-        const schedule = await scheduleStatus(context.paths, schedules, cli.clock.now());
+        const schedule = await scheduleStatus(context.state, schedules, cli.clock.now());
         return [await statusOf(context), schedule, partnerIfAny(context, 'reports') !== null] as const;
       });
       if (json) printJson(cli.stdout, withSchedule(status, schedule));

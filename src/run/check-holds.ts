@@ -2,16 +2,14 @@
  * Slices that a blocking check keeps out of a target, and those that a person has released.
  *
  * The lake holds such a slice like any other, and the target lacks it, so every publication tries it again: it gets in as
- * soon as its content, or the check, is another one, or when it was released. What is kept here is only for telling it between
- * publications (`state/check-holds-<target>.json`) and for remembering the digests that were released
- * (`state/released-checks/<pipeline>.json`); lost, a slice is told, or held, again.
+ * soon as its content, or the check, is another one, or when it was released. The state keeps what was held for those who look between
+ * publications, and the digests that were released; lost, a slice is held again.
  */
 import path from 'node:path';
-import { z } from 'zod';
 import { isoTime } from '../core/clock.ts';
 import type { Day } from '../core/days.ts';
 import { type Pipeline, partsOf, wholeName } from '../core/pipeline.ts';
-import { writeJson } from '../disk/atomic.ts';
+import { type CheckHoldRow, readCheckHolds, writeCheckHolds, writeReleased } from '../store/check-holds.ts';
 import {
   type BlockedByChecks,
   type BrokenCheck,
@@ -22,7 +20,6 @@ import {
 } from '../warehouse/checks.ts';
 import type { HoldRecord, HoldTold, LoadSlice, Target } from '../warehouse/target.ts';
 import type { RunContext } from './context.ts';
-import { readState } from './state-file.ts';
 
 /** A hold; where slices come with another pipeline's answers, that one's, since it is the one that people name. */
 export interface CheckHold extends HoldRecord {
@@ -31,26 +28,7 @@ export interface CheckHold extends HoldRecord {
   readonly mend: string;
 }
 
-const HOLDS = z.array(
-  z.object({
-    pipeline: z.string(),
-    slice_day: z.string().transform((day) => day as Day),
-    reason: z.string(),
-    detail: z.string(),
-    digest: z.string(),
-    rows: z.number(),
-    rows_before: z.number(),
-    fetch_id: z.string(),
-    held_at: z.string(),
-    check: z.string(),
-    mend: z.string(),
-  }),
-);
-const RELEASED = z.record(z.string(), z.string());
-
-const holdsFile = (context: RunContext, target: string) => path.join(context.paths.state, `check-holds-${target}.json`);
-const releasedFile = (context: RunContext, pipeline: string) =>
-  path.join(context.paths.state, 'released-checks', `${pipeline}.json`);
+type WithState = Pick<RunContext, 'state'>;
 
 /** The checks that a target's slices must stand. Errors: `usage/check`. */
 export function checksFor(context: RunContext, target: Target): Promise<Check[]> {
@@ -58,23 +36,30 @@ export function checksFor(context: RunContext, target: Target): Promise<Check[]>
   return readChecks(target.name, path.join(context.paths.root, 'checks'), names);
 }
 
-export async function holdsIn(context: RunContext, target: string): Promise<CheckHold[]> {
-  return (await readState(holdsFile(context, target), HOLDS)) ?? [];
+export async function holdsIn({ state }: WithState, target: string): Promise<CheckHold[]> {
+  return (await readCheckHolds(state.db, target)).map(holdIn);
 }
 
-/** Those of all targets, once for each slice. */
-export async function allCheckHolds(context: RunContext): Promise<CheckHold[]> {
-  const found = await Promise.all(context.targets.map(({ name }) => holdsIn(context, name)));
-  return withoutTwice(found.flat());
+/** Those of all targets that are switched on, once for each slice. */
+export async function allCheckHolds({ state, targets }: WithState & Pick<RunContext, 'targets'>): Promise<CheckHold[]> {
+  const names = targets.map(({ name }): string => name);
+  const rows = await readCheckHolds(state.db);
+  return withoutTwice(rows.filter(({ target }) => names.includes(target)).map(holdIn));
 }
 
 export async function keepHolds(
-  context: RunContext,
+  { state }: WithState,
   target: string,
   before: readonly CheckHold[],
   holds: readonly CheckHold[],
 ): Promise<void> {
-  if (!sameHolds(before, holds)) await writeJson(holdsFile(context, target), holds);
+  if (sameHolds(before, holds)) return;
+  const rows = holds.map(({ check, mend, ...hold }) => ({ ...hold, check_name: check, fix: mend }));
+  await writeCheckHolds(state, target, rows);
+}
+
+function holdIn({ target: _, check_name: check, fix: mend, slice_day, ...hold }: CheckHoldRow): CheckHold {
+  return { ...hold, slice_day: slice_day as Day, check, mend };
 }
 
 /** Whether they keep back the same contents for the same reasons. */
@@ -84,27 +69,16 @@ export function sameHolds(some: readonly HoldTold[], others: readonly HoldTold[]
   return text(some) === text(others);
 }
 
-/** Digests of slices that were released, of all pipelines. */
-export async function releasedDigests(context: RunContext): Promise<ReadonlySet<string>> {
-  const found = await Promise.all(
-    context.pipelines.map(({ name }) => readState(releasedFile(context, name), RELEASED)),
-  );
-  return new Set(found.flatMap((released) => Object.keys(released ?? {})));
-}
-
 /** Remembers that what checks hold of this slice is to be published. Returns whether they hold anything. */
 export async function releaseFromChecks(context: RunContext, pipeline: Pipeline, day: Day): Promise<boolean> {
-  const found = await Promise.all(context.targets.map(({ name }) => holdsIn(context, name)));
-  const held = found.flat().filter((hold) => hold.pipeline === pipeline.name && hold.slice_day === day);
-  if (held.length === 0) return false;
-  const file = releasedFile(context, pipeline.name);
-  const released = { ...(await readState(file, RELEASED)) };
-  const slices = [pipeline, ...partsOf(context.pipelines, pipeline)];
-  for (const { name } of slices) {
+  const held = (await allCheckHolds(context)).some((hold) => hold.pipeline === pipeline.name && hold.slice_day === day);
+  if (!held) return false;
+  const released = new Map<string, string>();
+  for (const { name } of [pipeline, ...partsOf(context.pipelines, pipeline)]) {
     const content = (await context.lake.slices(name)).get(day)?.content;
-    if (content) released[content.digest] = isoTime(context.clock.now());
+    if (content) released.set(content.digest, isoTime(context.clock.now()));
   }
-  await writeJson(file, released);
+  await writeReleased(context.state, released);
   return true;
 }
 

@@ -1,13 +1,15 @@
 /** Files that are neither answers nor slices: what waits in the inbox, records of runs, what is remembered between runs. */
 import { readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { EtlError } from '../core/errors.ts';
-import { namesIn, writeAtomic, writeJson } from '../disk/atomic.ts';
+import { namesIn, writeAtomic } from '../disk/atomic.ts';
 import type { Erasures } from '../extract/erasures.ts';
 import { sealedSegments } from '../extract/inbox.ts';
 import { holdsErased, maskInPlace } from '../extract/masked-file.ts';
 import type { Masker } from '../extract/masker.ts';
+import { readCheckHolds, readReleased, writeCheckHolds, writeReleased } from '../store/check-holds.ts';
 import type { RunContext } from './context.ts';
 import { unreadable } from './erase-vault.ts';
 import { maskWords } from './erase-words.ts';
@@ -99,25 +101,33 @@ function maskRecord(bytes: Buffer, erasures: Erasures, names: ReadonlyMap<string
   return renamed === text ? bytes : Buffer.from(renamed);
 }
 
+/** What checks hold, with the new names of slices. Returns for how many targets something changed. */
+export async function maskCheckHolds(
+  { context: { state, targets }, erasures, isDryRun }: FileWork,
+  digests: ReadonlyMap<string, string>,
+): Promise<number> {
+  let changed = 0;
+  for (const { name } of targets) {
+    const before = await readCheckHolds(state.db, name);
+    const after = before.map(({ target: _, digest, ...hold }) => ({ ...hold, digest: digests.get(digest) ?? digest }));
+    const masked = maskWords(erasures, after) as typeof after;
+    if (before.every((hold, i) => isDeepStrictEqual(hold, { target: name, ...masked[i] }))) continue;
+    changed += 1;
+    if (!isDryRun) await writeCheckHolds(state, name, masked);
+  }
+  return changed;
+}
+
 /**
  * A content that a person has released stays released under its new name; written before the lake has it, so that a kill in between
  * holds nothing back.
  */
-export async function keepReleased(
-  { paths, pipelines }: RunContext,
-  digests: ReadonlyMap<string, string>,
-): Promise<void> {
-  for (const { name } of pipelines) {
-    const file = path.join(paths.state, 'released-checks', `${name}.json`);
-    const released = z
-      .record(z.string(), z.string())
-      .safeParse(jsonIn(await readFile(file, 'utf8').catch(() => ''))).data;
-    const fresh = Object.entries(released ?? {}).flatMap(([digest, at]) => {
-      const anew = digests.get(digest);
-      return anew === undefined ? [] : [[anew, at] as const];
-    });
-    if (fresh.length > 0) await writeJson(file, { ...released, ...Object.fromEntries(fresh) });
-  }
+export async function keepReleased({ state }: RunContext, digests: ReadonlyMap<string, string>): Promise<void> {
+  const renamed = [...(await readReleased(state.db))].flatMap(([digest, at]) => {
+    const anew = digests.get(digest);
+    return anew === undefined ? [] : [[anew, at] as const];
+  });
+  await writeReleased(state, new Map(renamed));
 }
 
 /** What killed processes left in the scratch space, a warehouse that was set aside because it is damaged. Our own folder stays. */

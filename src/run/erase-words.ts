@@ -9,6 +9,7 @@ const WORDS: ReadonlySet<string> = new Set([
   'errors',
   'example',
   'field',
+  'fix',
   'message',
   'mend',
   'url',

@@ -23,7 +23,7 @@ import { Masker } from '../extract/masker.ts';
 import type { RunContext } from './context.ts';
 import { maskAsked } from './erase-asked.ts';
 import { erasedTables, type Renamed, type Sought } from './erase-columns.ts';
-import { dropLeftovers, type FileWork, keepReleased, maskInbox, maskRecords } from './erase-files.ts';
+import { dropLeftovers, type FileWork, keepReleased, maskCheckHolds, maskInbox, maskRecords } from './erase-files.ts';
 import { itemsInLake, type LakeErasure, respellLake } from './erase-lake.ts';
 import { maskPacks } from './erase-packs.ts';
 import { maskAnswers, type VaultWork } from './erase-vault.ts';
@@ -181,7 +181,8 @@ class Erasing {
     await step('inbox', 'masked');
     const targets = await this.eraseTargets({ digests: lake.digests, fetches: await this.maskedFetches() });
     const asked = await this.maskAsked();
-    const records = asked + (await maskRecords(work, new Map([...lake.digests, ...hashes])));
+    const held = await maskCheckHolds(work, lake.digests);
+    const records = asked + held + (await maskRecords(work, new Map([...lake.digests, ...hashes])));
     if (!isDryRun) await dropLeftovers(context, this.options.folder);
     await step('records', 'masked');
     return { slices: lake.slices, lake: lake.values, answers, files: others + inbox.files + records, targets };

@@ -9,20 +9,19 @@ import { dayAt } from '../core/days.ts';
 import { asEtlError, EtlError } from '../core/errors.ts';
 import type { Pipeline } from '../core/pipeline.ts';
 import type { FetchRecord } from '../core/records.ts';
-import { writeJson } from '../disk/atomic.ts';
 import { receiveLookup } from '../extract/lookup-answer.ts';
 import { linesSource } from '../normalise/told.ts';
 import { subscriptionListCall } from '../partner/subscriptions.ts';
 import { AnswerReader, countRecords } from '../sources/reader.ts';
+import { readMemo, writeMemo } from '../store/memo.ts';
 import type { RunContext } from './context.ts';
 import { withNightCalls } from './night-calls.ts';
 import { applyTold, type ObservingOptions, type ObservingResult } from './observing.ts';
 import type { Partners } from './partners.ts';
 import type { ListPlan } from './pipeline-plan.ts';
 import type { Session } from './session.ts';
-import { readState } from './state-file.ts';
 
-/** `state/listed/<pipeline>.json`: when the list was asked for last, and how many stood on it. A memory aid for those who look. */
+/** When the list was asked for last, and how many stood on it: for those who look. */
 const shape = z.object({ askedAt: z.string(), listed: z.int().nonnegative() });
 type Listed = z.infer<typeof shape>;
 
@@ -88,8 +87,8 @@ export async function applyList(
 }
 
 /** When the list was asked for last, and how many stood on it; null before the first time. */
-export function readListed({ paths }: Pick<RunContext, 'paths'>, pipeline: Pipeline): Promise<Listed | null> {
-  return readState(stateFile(paths.state, pipeline), shape);
+export function readListed({ state }: Pick<RunContext, 'state'>, pipeline: Pipeline): Promise<Listed | null> {
+  return readMemo(state.db, memoOf(pipeline), shape);
 }
 
 async function askList(session: Session, partners: Partners, pipeline: Pipeline): Promise<FetchRecord> {
@@ -115,10 +114,10 @@ async function storedBody(context: RunContext, fetch: FetchRecord): Promise<Uint
   });
 }
 
-function keepListed({ paths }: RunContext, pipeline: Pipeline, listed: Listed): Promise<void> {
-  return writeJson(stateFile(paths.state, pipeline), listed);
+function keepListed({ state }: RunContext, pipeline: Pipeline, listed: Listed): Promise<void> {
+  return writeMemo(state, memoOf(pipeline), listed, listed.askedAt);
 }
 
-function stateFile(state: string, pipeline: Pipeline): string {
-  return path.join(state, 'listed', `${pipeline.name}.json`);
+function memoOf({ name }: Pipeline): string {
+  return `listed ${name}`;
 }

@@ -7,15 +7,14 @@ import path from 'node:path';
 import { z } from 'zod';
 import { isoTime } from '../core/clock.ts';
 import { dayAt } from '../core/days.ts';
-import { writeJson } from '../disk/atomic.ts';
 import { punch } from '../extract/pack-marks.ts';
 import { pruneAnswer } from '../extract/vault-pruning.ts';
+import { readMemo, writeMemo } from '../store/memo.ts';
 import type { RunContext } from './context.ts';
 import { prunedUntil } from './ledger.ts';
 import { demandRetention, hasRetention, type PrunePlan, planPrune } from './prune-plan.ts';
 import type { Doomed } from './prune-walk.ts';
 import { type RunOutcome, runSession, type Session } from './session.ts';
-import { readState } from './state-file.ts';
 
 /** A step is about to be taken; a place for tests to stop the program. */
 export type PruneStep = (name: 'marking' | 'deleting' | 'telling', about: string) => void | Promise<void>;
@@ -48,19 +47,19 @@ export async function runPrune(context: RunContext, step = NO_STEP): Promise<Pru
   return { outcome, plan: plans[0] ?? null };
 }
 
-/** `state/pruned.json`: the day of the last night that pruned. A memory aid: lost, the next run prunes again. */
-const lastTime = z.object({ on: z.string() });
+/** The day of the last night that pruned; lost, the next run prunes again. */
+const MEMO = 'pruned-on';
 
 /** At the end of a run, once a day: nothing where no retention is set. Errors are the run's. */
 export async function pruneAfterNight(session: Session): Promise<void> {
   const { context } = session;
   if (!hasRetention(context) || context.signal.aborted) return;
-  const state = path.join(context.paths.state, 'pruned.json');
-  const on = dayAt(context.clock.now(), context.timeZone);
-  if ((await readState(state, lastTime))?.on === on) return;
+  const { state, clock } = context;
+  const on = dayAt(clock.now(), context.timeZone);
+  if ((await readMemo(state.db, MEMO, z.string())) === on) return;
   const plan = await plannedPrune(context);
   await carryOut(session, plan, NO_STEP);
-  await writeJson(state, { on });
+  await writeMemo(state, MEMO, on, isoTime(clock.now()));
   const [answers, files] = [plan.answers.reduce((sum, one) => sum + one.answers, 0), plan.files.length];
   if (answers + files > 0)
     context.log.info(`retention deleted ${answers} answers and ${files} other files`, { answers, files });

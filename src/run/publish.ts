@@ -11,6 +11,7 @@ import { bornMs } from '../core/ids.ts';
 import { fieldsAbout } from '../core/log.ts';
 import type { Pipeline } from '../core/pipeline.ts';
 import type { DriftRecord, FetchRecord, PrunedFetch, RunRecord } from '../core/records.ts';
+import { readReleased } from '../store/check-holds.ts';
 import { changedSlices } from '../warehouse/changes.ts';
 import { BlockedByChecks, type Check } from '../warehouse/checks.ts';
 import type {
@@ -23,16 +24,7 @@ import type {
   TargetState,
 } from '../warehouse/target.ts';
 import { NO_STATE } from '../warehouse/target-state.ts';
-import {
-  allCheckHolds,
-  type CheckHold,
-  holdsIn,
-  keepHolds,
-  leaveOut,
-  releasedDigests,
-  sameHolds,
-  withoutTwice,
-} from './check-holds.ts';
+import { allCheckHolds, type CheckHold, holdsIn, keepHolds, leaveOut, sameHolds, withoutTwice } from './check-holds.ts';
 import type { RunContext } from './context.ts';
 import { driftOfRun, prunedInRun, runsSince } from './ledger.ts';
 
@@ -225,7 +217,7 @@ async function recordedWith(
     drift: unseen,
     pruned: gone,
     fetches: await fetchesBetween(context, last, runId),
-    released: await releasedDigests(context),
+    released: new Set((await readReleased(context.state.db)).keys()),
   };
 }
 

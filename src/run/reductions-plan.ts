@@ -1,16 +1,15 @@
 /** Whether the name of the reductions file is to be asked for, and what is known of the last one. */
-import path from 'node:path';
 import { z } from 'zod';
 import { isoTime } from '../core/clock.ts';
 import { type Pipeline, partsOf } from '../core/pipeline.ts';
-import { writeJson } from '../disk/atomic.ts';
 import { type Engine, quoteList } from '../engine/duckdb.ts';
+import { readMemo, writeMemo } from '../store/memo.ts';
 import type { RunContext } from './context.ts';
 import { slicesIn, type VersionPlace } from './held.ts';
 import type { FilePlan } from './pipeline-plan.ts';
-import { readState } from './state-file.ts';
 
-/** `state/reductions.json`: a memory aid; when it is lost the name is asked once more. */
+const MEMO = 'reductions-name';
+/** When it is lost, the name is asked once more. */
 const shape = z.object({ askedAt: z.string(), name: z.string(), isLoaded: z.boolean() });
 
 /** The name that was told, and whether what it stands for is loaded. */
@@ -63,8 +62,9 @@ export async function lastFile(
   return row ? { fileName: String(row.file_name), sha256: String(row.sha256), fetchId: String(row.fetch_id) } : null;
 }
 
-export async function keepAskedName({ paths, clock }: RunContext, told: ToldName): Promise<void> {
-  await writeJson(stateFile(paths.state), { askedAt: isoTime(clock.now()), ...told });
+export async function keepAskedName({ state, clock }: RunContext, told: ToldName): Promise<void> {
+  const askedAt = isoTime(clock.now());
+  await writeMemo(state, MEMO, { askedAt, ...told }, askedAt);
 }
 
 /** When the name of the newest file was asked for last; null before the first time. */
@@ -72,10 +72,6 @@ export async function nameAskedAt(context: RunContext): Promise<string | null> {
   return (await readAskedName(context))?.askedAt ?? null;
 }
 
-function readAskedName({ paths }: RunContext): Promise<z.infer<typeof shape> | null> {
-  return readState(stateFile(paths.state), shape);
-}
-
-function stateFile(state: string): string {
-  return path.join(state, 'reductions.json');
+function readAskedName({ state }: RunContext): Promise<z.infer<typeof shape> | null> {
+  return readMemo(state.db, MEMO, shape);
 }

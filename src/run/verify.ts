@@ -12,11 +12,12 @@ import { differingSums } from '../engine/control-sums.ts';
 import { Engine, quoteList, quoteName } from '../engine/duckdb.ts';
 import { packPlace } from '../extract/pack-entry.ts';
 import type { SliceEntry } from '../lake/entries.ts';
+import { readReleased } from '../store/check-holds.ts';
 import { brokenText, mendOn } from '../warehouse/checks.ts';
 import { type Reading, type Receipts, receiptsOf, type Target } from '../warehouse/target.ts';
 import type { TargetName } from '../warehouse/target-name.ts';
 import { type AnswerState, answersBehind, lostBeside } from './answers-behind.ts';
-import { checksFor, releasedDigests } from './check-holds.ts';
+import { checksFor } from './check-holds.ts';
 import type { RunContext } from './context.ts';
 import { mendOf, sliceProblem } from './slice-problem.ts';
 
@@ -286,7 +287,7 @@ async function verifyChecks(
   { warehouse, receipts }: Pick<OpenTarget, 'warehouse' | 'receipts'>,
   { differences, warnings }: Found,
 ): Promise<number> {
-  const [checks, released] = [await checksFor(context, target), await releasedDigests(context)];
+  const [checks, released] = [await checksFor(context, target), await readReleased(context.state.db)];
   for (const found of await warehouse.broken(checks)) {
     const { pipeline, day, severity, mend } = found;
     const digest = day === null ? undefined : receiptsOf(receipts, pipeline).get(day);

@@ -4,8 +4,8 @@ import { dayAt } from '../core/days.ts';
 import { tellAlerts } from '../run/alerts/alerts.ts';
 import type { Unstarted } from '../run/alerts/run-causes.ts';
 import type { RunContext } from '../run/context.ts';
-import { MOST_TRIES, type ScheduleState } from './schedule-due.ts';
-import { readSchedule } from './schedule-file.ts';
+import { readSchedule, type ScheduleState } from '../store/scheduled.ts';
+import { MOST_TRIES } from './schedule-due.ts';
 
 const EVERY_MS = 300_000;
 /** A scheduled run whose end was not recorded by then is gone: after its limit it is ended by force within a quarter of an hour. */
@@ -17,13 +17,13 @@ export async function watchForAlerts(
   settings: AlertSettings,
   runLimitMinutes: number,
 ): Promise<void> {
-  const { clock, signal, timeZone, today, paths } = context;
+  const { clock, signal, timeZone, today, state } = context;
   // A day that is only pretended stays what it is.
   if (today !== dayAt(clock.now(), timeZone)) return;
   while (!signal.aborted) {
     const nowMs = clock.now();
-    const state = (await readSchedule(paths).catch(() => null)) ?? {};
-    const unstarted = neverBegun(state, nowMs - runLimitMinutes * 60_000 - GONE_AFTER_MS);
+    const schedule = (await readSchedule(state.db).catch(() => null)) ?? {};
+    const unstarted = neverBegun(schedule, nowMs - runLimitMinutes * 60_000 - GONE_AFTER_MS);
     await tellAlerts({ ...context, today: dayAt(nowMs, timeZone) }, settings, unstarted);
     await clock.sleep(EVERY_MS, signal).catch(() => undefined); // rejected: it is over
   }

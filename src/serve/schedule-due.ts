@@ -5,37 +5,12 @@
  * that were missed are one run. A due time is handled when a run for it has ended, however it ended; one whose run never
  * came to an end (a crash, a restart) is due again, but not for ever. A pipeline that was never seen before is due from now on.
  */
-import { z } from 'zod';
 import { isoTime } from '../core/clock.ts';
+import type { ScheduledRun, ScheduleEntry, ScheduleState } from '../store/scheduled.ts';
 import type { Schedule } from './schedule.ts';
 
 /** A schedule for each pipeline. */
 export type Schedules = ReadonlyMap<string, Schedule>;
-
-const instant = z.iso.datetime();
-const scheduledRun = z.object({
-  /** The due time that it was for. */
-  due_at: instant,
-  started_at: instant,
-  /** null while it runs, or when it never came to an end. */
-  finished_at: instant.nullable(),
-  /** As in the record of the run; `nothing_due` where there was nothing to do and so no run; `failed` also for a run that never began. */
-  result: z.enum(['done', 'failed', 'set_aside', 'refused', 'interrupted', 'nothing_due']).nullable(),
-  run_id: z.string().nullable(),
-  /** How often a run was begun for this due time. */
-  tries: z.int().min(1),
-});
-const entry = z.object({
-  /** Every due time up to here is handled. */
-  handled_until: instant,
-  last: scheduledRun.nullable(),
-});
-export const scheduleState = z.record(z.string(), entry);
-
-export type ScheduledRun = z.infer<typeof scheduledRun>;
-export type ScheduleEntry = z.infer<typeof entry>;
-/** By pipeline. */
-export type ScheduleState = Readonly<Record<string, ScheduleEntry>>;
 
 /** A pipeline that is to be run, and the due time that it is for. */
 export interface Due {

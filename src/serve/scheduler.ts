@@ -11,6 +11,7 @@
 import { isoTime } from '../core/clock.ts';
 import { asEtlError, EtlError } from '../core/errors.ts';
 import type { RunContext } from '../run/context.ts';
+import { readSchedule, type ScheduleState, writeSchedule } from '../store/scheduled.ts';
 import {
   type Due,
   dueNow,
@@ -18,14 +19,12 @@ import {
   MOST_TRIES,
   nextDue,
   type ScheduledEnd,
-  type ScheduleState,
   type Schedules,
   waitingSince,
   whenEnded,
   whenStarted,
   whenStopped,
 } from './schedule-due.ts';
-import { readSchedule, writeSchedule } from './schedule-file.ts';
 
 export type RunEnd =
   | ({ readonly kind: 'ended' } & ScheduledEnd)
@@ -48,7 +47,7 @@ export type StartRun = (pipelines: readonly string[]) => StartedRun;
 
 export interface SchedulerOptions {
   readonly schedules: Schedules;
-  readonly context: Pick<RunContext, 'paths' | 'clock' | 'log'>;
+  readonly context: Pick<RunContext, 'state' | 'clock' | 'log'>;
   readonly start: StartRun;
   /** After so many minutes a run is stopped. */
   readonly runLimitMinutes: number;
@@ -93,7 +92,7 @@ export class Scheduler {
   /** Reads what was started and finished before. */
   static async open(options: SchedulerOptions): Promise<Scheduler> {
     const scheduler = new Scheduler(options);
-    scheduler.state = (await readSchedule(options.context.paths)) ?? {};
+    scheduler.state = (await readSchedule(options.context.state.db)) ?? {};
     await scheduler.learn();
     return scheduler;
   }
@@ -139,7 +138,7 @@ export class Scheduler {
     const { schedules, context } = this.options;
     const known = knowing(schedules, this.state, context.clock.now());
     if (known === this.state) return;
-    await writeSchedule(context.paths, known);
+    await writeSchedule(context.state, known);
     this.state = known;
   }
 
@@ -158,11 +157,11 @@ export class Scheduler {
 
   private async perform(due: readonly Due[], signal: AbortSignal): Promise<void> {
     const { context, start } = this.options;
-    const { clock, paths } = context;
+    const { clock } = context;
     const before = this.state;
     const begun = whenStarted(before, due, clock.now());
     // Recorded first: a run that takes the whole machine down with it must not be begun for ever.
-    await writeSchedule(paths, begun);
+    await writeSchedule(context.state, begun);
     this.state = begun;
     this.tellBegin(due);
     const pipelines = due.map(({ pipeline }) => pipeline);
@@ -172,7 +171,7 @@ export class Scheduler {
     this.running = null;
     this.state = this.after(due, before, end, signal);
     this.lockedOut = end.kind === 'locked' || end.kind === 'lost' ? this.lockedOut + 1 : 0;
-    await writeSchedule(paths, this.state);
+    await writeSchedule(context.state, this.state);
     this.tellEnd(due, end);
   }
 

@@ -33,9 +33,46 @@ export interface TokenTable {
   readonly asking: Json | null;
 }
 
+export interface CheckHoldTable {
+  readonly account: string;
+  readonly target: string;
+  readonly pipeline: string;
+  readonly slice_day: string;
+  readonly reason: string;
+  readonly detail: string;
+  readonly digest: string;
+  readonly rows: number;
+  readonly rows_before: number;
+  readonly fetch_id: string;
+  readonly held_at: Time;
+  readonly check_name: string;
+  readonly fix: string;
+}
+
+export interface ReleasedContentTable {
+  readonly account: string;
+  readonly digest: string;
+  readonly released_at: Time;
+}
+
+export interface ScheduledTable {
+  readonly account: string;
+  readonly pipeline: string;
+  readonly handled_until: Time;
+  readonly due_at: Time | null;
+  readonly started_at: Time | null;
+  readonly finished_at: Time | null;
+  readonly result: string | null;
+  readonly run_id: string | null;
+  readonly tries: number | null;
+}
+
 export interface StateTables {
   readonly state_version: { readonly version: number };
   readonly memo: MemoTable;
   readonly budget: BudgetTable;
   readonly token: TokenTable;
+  readonly check_hold: CheckHoldTable;
+  readonly released_content: ReleasedContentTable;
+  readonly scheduled: ScheduledTable;
 }

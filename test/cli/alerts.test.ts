@@ -1,11 +1,11 @@
-import { access, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { stringify } from 'yaml';
 import { loadConfig } from '../../src/config.ts';
 import { EXIT } from '../../src/core/errors.ts';
-import { openMailServer, openWebhook, told, type Webhook } from '../support/alerts.ts';
+import { openMailServer, openWebhook, remembered, told, type Webhook } from '../support/alerts.ts';
 import { packageRoot } from '../support/nights.ts';
 import { run } from './surroundings.ts';
 
@@ -56,14 +56,14 @@ describe('run', () => {
   test('without a channel remembers nothing', async () => {
     const { PARTNER_ETL_ALERT_URL: _, ...env } = await environment();
     await run(['run', 'orders'], { env });
-    expect(await readdir(path.join(home, 'state')).catch(() => [])).not.toContain('alerts.json');
+    expect(await remembered(home)).toBeNull();
   });
 
-  test('keeps what was told for nobody else to read', async () => {
+  test('keeps no secret of a channel with what was told', async () => {
     await run(['run', 'orders'], { env: await environment() });
-    const file = path.join(home, 'state', 'alerts.json');
-    await access(file);
-    expect(await readFile(file, 'utf8')).not.toMatch(/very-secret-part|127\.0\.0\.1/);
+    const text = await remembered(home);
+    expect(text).toContain('no_credentials');
+    expect(text).not.toMatch(/very-secret-part|127\.0\.0\.1/);
   });
 });
 

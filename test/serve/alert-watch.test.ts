@@ -1,8 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { homePaths } from '../../src/core/home.ts';
 import { neverBegun, watchForAlerts } from '../../src/serve/alert-watch.ts';
-import type { ScheduleState } from '../../src/serve/schedule-due.ts';
-import { writeSchedule } from '../../src/serve/schedule-file.ts';
+import { type ScheduleState, writeSchedule } from '../../src/store/scheduled.ts';
 import { alertsOf, openWebhook, told, type Webhook } from '../support/alerts.ts';
 import { openWorld, type World } from '../support/nights.ts';
 
@@ -48,7 +46,7 @@ it('it looks every five minutes, in the day that it is by then, until it is over
   const watching = world.within((context) => watchForAlerts(context, alerts, 360), { signal: stop.signal });
   await clock.asleep((ms) => ms === 300_000);
   expect(hook.asked).toBe(0);
-  await writeSchedule(homePaths(world.home), { orders: entry({}) });
+  await world.within(({ state }) => writeSchedule(state, { orders: entry({}) }));
   const later = clock.asleep((ms) => ms === 300_000);
   await clock.advance(299_999);
   await later;

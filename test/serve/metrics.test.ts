@@ -10,7 +10,7 @@ import { lastRuns } from '../../src/run/ledger.ts';
 import { startHouseServer } from '../../src/serve/health-server.ts';
 import { metricsRoutes } from '../../src/serve/metrics/metrics.ts';
 import { scheduleOf } from '../../src/serve/schedule.ts';
-import { writeSchedule } from '../../src/serve/schedule-file.ts';
+import { writeSchedule } from '../../src/store/scheduled.ts';
 import { openWorld, reports, type World } from '../support/nights.ts';
 import { scraping, typesIn } from './metrics-scene.ts';
 import { answerTo, delivery, openReceiver } from './scene.ts';
@@ -162,7 +162,7 @@ describe('how things stand', () => {
 
   test('what is due is told by pipeline', async () => {
     const entry = { handled_until: '2026-03-20T00:00:00.000Z', last: null };
-    await writeSchedule(homePaths(world.home), { orders: entry });
+    await world.within(({ state }) => writeSchedule(state, { orders: entry }));
     const schedules = new Map([['orders', scheduleOf('30 5 * * *', 'Europe/Amsterdam')]]);
     await scraping(
       world,

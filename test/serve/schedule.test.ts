@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isoTime } from '../../src/core/clock.ts';
 import { type Schedule, scheduleOf } from '../../src/serve/schedule.ts';
-import { type Due, dueNow, knowing, type ScheduleState, whenEnded, whenStarted } from '../../src/serve/schedule-due.ts';
+import { type Due, dueNow, knowing, whenEnded, whenStarted } from '../../src/serve/schedule-due.ts';
+import type { ScheduleState } from '../../src/store/scheduled.ts';
 
 const ZONE = 'Europe/Amsterdam';
 const MINUTE = 60_000;

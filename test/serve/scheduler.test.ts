@@ -1,4 +1,4 @@
-import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isoTime } from '../../src/core/clock.ts';
@@ -7,11 +7,13 @@ import { homePaths } from '../../src/core/home.ts';
 import type { RunRecord } from '../../src/core/records.ts';
 import type { Step } from '../../src/run/context.ts';
 import { scheduleOf } from '../../src/serve/schedule.ts';
-import type { ScheduleState, Schedules } from '../../src/serve/schedule-due.ts';
-import { readSchedule, writeSchedule } from '../../src/serve/schedule-file.ts';
+import type { Schedules } from '../../src/serve/schedule-due.ts';
 import { type RunEnd, Scheduler, type StartRun } from '../../src/serve/scheduler.ts';
 import { fileLocks } from '../../src/store/file-locks.ts';
 import type { Lock } from '../../src/store/locks.ts';
+import { readSchedule, type ScheduleState, writeSchedule } from '../../src/store/scheduled.ts';
+import { openSqliteState } from '../../src/store/sqlite.ts';
+import type { State } from '../../src/store/state.ts';
 import { openWorld, type World } from '../support/nights.ts';
 import { collectingLog, type LogLine } from './scene.ts';
 
@@ -21,11 +23,16 @@ const HOUR = 60 * MINUTE;
 
 let world: World;
 let log: LogLine[];
+let state: State;
 beforeEach(async () => {
   log = [];
   world = await openWorld({ lookbackDays: 3, windowDays: 2, ordersPerDay: 30 });
+  state = await openSqliteState(paths().database);
 });
-afterEach(() => world.close());
+afterEach(async () => {
+  await state.close();
+  await world.close();
+});
 
 const schedulesOf = (expressions: Readonly<Record<string, string>>): Schedules =>
   new Map(Object.entries(expressions).map(([name, text]) => [name, scheduleOf(text, 'Europe/Amsterdam')]));
@@ -62,7 +69,7 @@ async function schedule({ schedules = nightly(), runLimitMinutes = 360, start, s
     );
     return { ended, stop: (reason) => stop.abort(reason), kill: () => undefined };
   };
-  const context = { paths: paths(), clock: world.clock, log: collectingLog(log) };
+  const context = { state, clock: world.clock, log: collectingLog(log) };
   const scheduler = await Scheduler.open({
     schedules,
     context,
@@ -100,7 +107,7 @@ async function records(): Promise<RunRecord[]> {
 /** As a scheduler left it that was at work until then. */
 async function leftAt(time: string): Promise<void> {
   const entry = { handled_until: time, last: null };
-  await writeSchedule(paths(), Object.fromEntries(REPORTS.map((name) => [name, entry])));
+  await writeSchedule(state, Object.fromEntries(REPORTS.map((name) => [name, entry])));
 }
 
 describe('real nights', () => {
@@ -113,8 +120,7 @@ describe('real nights', () => {
       [`run ${REPORTS.join(' ')}`, 'done'],
     ]);
     expect(await world.differences(world.lookback())).toEqual([]);
-    const state = await readSchedule(paths());
-    expect(state?.orders).toEqual({
+    expect((await readSchedule(state.db))?.orders).toEqual({
       handled_until: '2026-03-21T04:30:00.000Z',
       last: {
         due_at: '2026-03-21T04:30:00.000Z',
@@ -177,14 +183,14 @@ describe('real nights', () => {
     expect(begun.map(({ at }) => at.slice(11))).toEqual(['04:30', '04:31', '04:33', '04:36']);
     expect(told('warn')).toEqual(['a scheduled run waits, since another run holds the lock; it is tried again']);
     expect((await records()).map(({ result }) => result)).toEqual(['done']);
-    expect((await readSchedule(paths()))?.orders?.last).toMatchObject({ result: 'done', tries: 1 });
+    expect((await readSchedule(state.db))?.orders?.last).toMatchObject({ result: 'done', tries: 1 });
   });
 
   it('one that is stopped because the scheduler ends is begun again when it is back', async () => {
     await leftAt('2026-03-19T10:00:00.000Z');
     world.clock.set(Date.parse('2026-03-20T06:00:00Z'));
     const end = new AbortController();
-    const context = { paths: paths(), clock: world.clock, log: collectingLog(log) };
+    const context = { state, clock: world.clock, log: collectingLog(log) };
     const step = (name: Step) => {
       if (name === 'lake-committed') end.abort();
     };
@@ -203,7 +209,7 @@ describe('real nights', () => {
       },
     });
     await scheduler.work(end.signal);
-    expect((await readSchedule(paths()))?.orders?.last).toMatchObject({ result: 'interrupted', finished_at: null });
+    expect((await readSchedule(state.db))?.orders?.last).toMatchObject({ result: 'interrupted', finished_at: null });
     world.clock.set(world.clock.now() + MINUTE);
     const begun = await schedule({ runs: 1 });
     expect(begun.map(({ at }) => at)).toEqual(['2026-03-20T06:01']);
@@ -234,7 +240,7 @@ describe('whatever comes of a run', () => {
 
   it('what is due while a run is at work is run when that has ended, once', async () => {
     const schedules = schedulesOf({ orders: '30 5 * * *', 'push-messages': '*/10 * * * *' });
-    await writeSchedule(paths(), {
+    await writeSchedule(state, {
       orders: { handled_until: '2026-03-20T04:00:00.000Z', last: null },
       'push-messages': { handled_until: '2026-03-20T04:20:00.000Z', last: null },
     });
@@ -285,14 +291,6 @@ describe('what is not as it should be', () => {
     ]);
   });
 
-  it('a damaged record is as none', async () => {
-    await leftAt('2026-03-12T10:00:00.000Z');
-    await writeFile(path.join(paths().state, 'schedule.json'), '{"orders": {"handled_unt');
-    expect((await schedule({ runs: 1, start: scripted(ended('done')) })).map(({ at }) => at)).toEqual([
-      '2026-03-20T04:30',
-    ]);
-  });
-
   it.each<[string, string, string]>([
     ['an hour ahead: nothing is run twice', '2026-03-20T04:30:00.000Z', '2026-03-21T04:30'],
     ['years ahead: it does not stand still for years', '2031-01-01T00:00:00.000Z', '2026-03-20T04:30'],
@@ -303,9 +301,10 @@ describe('what is not as it should be', () => {
   });
 
   it('a record that cannot be written is told, and nothing is begun before it can', async () => {
-    const state = paths().state;
+    let isFull = false;
+    const write: State['write'] = (work) => (isFull ? Promise.reject(new Error('disk full')) : state.write(work));
     const before: ScheduleState = { orders: { handled_until: '2026-03-19T10:00:00.000Z', last: null } };
-    await writeSchedule(paths(), before);
+    await writeSchedule(state, before);
     const schedules = schedulesOf({ orders: '30 5 * * *' });
     world.clock.set(Date.parse('2026-03-20T06:00:00Z'));
     const end = new AbortController();
@@ -313,7 +312,7 @@ describe('what is not as it should be', () => {
     const lines = collectingLog(log);
     let failures = 0;
     const context = {
-      paths: paths(),
+      state: { ...state, write },
       clock: world.clock,
       log: {
         ...lines,
@@ -332,14 +331,12 @@ describe('what is not as it should be', () => {
         return { ended: Promise.resolve(ended('done')), stop: () => undefined, kill: () => undefined };
       },
     });
-    await rename(state, `${state}-aside`);
-    await writeFile(state, 'in the way');
+    isFull = true;
     world.clock.passUpTo(-1);
     const working = scheduler.work(end.signal);
     await world.clock.asleep((ms) => ms === MINUTE);
     expect([begun, failures]).toEqual([[], 1]);
-    await rm(state);
-    await rename(`${state}-aside`, state);
+    isFull = false;
     world.clock.passUpTo(100_000);
     await world.clock.advance(MINUTE);
     await world.clock.asleep((ms) => ms === MINUTE);

@@ -2,12 +2,11 @@ import { access } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
-import { homePaths } from '../../src/core/home.ts';
 import type { StartedProgram } from '../../src/serve/program-process.ts';
 import { scheduleOf } from '../../src/serve/schedule.ts';
-import { writeSchedule } from '../../src/serve/schedule-file.ts';
 import type { RunEnd, StartRun } from '../../src/serve/scheduler.ts';
 import { type Addresses, serve } from '../../src/serve/serve.ts';
+import { writeSchedule } from '../../src/store/scheduled.ts';
 import { openWorld, packageRoot, type World } from '../support/nights.ts';
 
 let world: World;
@@ -15,7 +14,7 @@ beforeEach(async () => {
   world = await openWorld({ settings: { push: { port: 0 }, serve: { port: 0 } } });
   world.clock.passUpTo(-1);
   const entry = { handled_until: '2026-03-01T00:00:00.000Z', last: null };
-  await writeSchedule(homePaths(world.home), { orders: entry });
+  await world.within(({ state }) => writeSchedule(state, { orders: entry }));
 });
 afterEach(() => world.close());
 

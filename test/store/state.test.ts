@@ -4,6 +4,7 @@ import path from 'node:path';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openSqliteState, proveSqliteFile } from '../../src/store/sqlite.ts';
+import { smallStateConformance } from './conformance/small-state.ts';
 import { type StatePlace, stateConformance } from './conformance.ts';
 
 async function newFolder(): Promise<string> {
@@ -25,6 +26,7 @@ async function sqlitePlace(): Promise<StatePlace> {
 }
 
 stateConformance(sqlitePlace);
+smallStateConformance(sqlitePlace);
 
 describe('the file', () => {
   let folder: string;

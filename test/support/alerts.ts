@@ -1,11 +1,15 @@
 /** Where alerts arrive: an HTTP server and a mail server on loopback, and a world whose alerts go there. */
 import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
+import { z } from 'zod';
 import type { AlertSettings } from '../../src/config/alerts.ts';
 import { loadConfig } from '../../src/config.ts';
+import { homePaths } from '../../src/core/home.ts';
 import { tellAlerts } from '../../src/run/alerts/alerts.ts';
 import type { AlertDocument } from '../../src/run/alerts/message.ts';
 import type { Unstarted } from '../../src/run/alerts/run-causes.ts';
+import { readMemo } from '../../src/store/memo.ts';
+import { openSqliteState } from '../../src/store/sqlite.ts';
 import { packageRoot, type World } from './nights.ts';
 
 export interface Webhook {
@@ -150,4 +154,15 @@ export function told({ bodies }: Webhook): string[] {
     const { status, causes } = JSON.parse(body) as AlertDocument;
     return [status, ...causes.map(({ key, state }) => `${key}:${state}`)].join(' ');
   });
+}
+
+/** What the state keeps of alerts, as text; null: nothing. */
+export async function remembered(home: string): Promise<string | null> {
+  const state = await openSqliteState(homePaths(home).database);
+  try {
+    const shape = z.unknown().transform((value) => JSON.stringify(value));
+    return await readMemo(state.db, 'alerts', shape);
+  } finally {
+    await state.close();
+  }
 }

@@ -1,17 +1,16 @@
 /**
- * Telling people: what stands is compared with what was told (`state/alerts.json`), and each channel gets one message about all that is
+ * Telling people: what stands is compared with what was told, and each channel gets one message about all that is
  * new, lasts, or is gone. At the end of every run, and every few minutes in `serve`; one process at a time, so that nothing is told twice.
  *
  * What was told is written after it was delivered: killed in between, it is told again rather than never. Nothing here fails a run.
  */
-import path from 'node:path';
 import type { AlertSettings } from '../../config/alerts.ts';
+import { isoTime } from '../../core/clock.ts';
 import { dayAt } from '../../core/days.ts';
 import { asEtlError } from '../../core/errors.ts';
-import { writeJson } from '../../disk/atomic.ts';
 import { waitLock } from '../../store/locks.ts';
+import { readMemo, writeMemo } from '../../store/memo.ts';
 import type { RunContext } from '../context.ts';
-import { readState } from '../state-file.ts';
 import { causesNow } from './causes.ts';
 import { type Channel, channelsOf } from './channels.ts';
 import { messageOf } from './message.ts';
@@ -29,6 +28,7 @@ import {
   withoutOld,
 } from './told.ts';
 
+const MEMO = 'alerts';
 /** Another process tells for about so long at the most: each channel has ten seconds, and they go out together. */
 const LOCK_WAIT_MS = 15_000;
 const LOCK_POLL_MS = 200;
@@ -67,9 +67,8 @@ async function tellUnderLock(
   channels: readonly Channel[],
   more: readonly Unstarted[],
 ): Promise<void> {
-  const { clock, paths } = context;
-  const file = path.join(paths.state, 'alerts.json');
-  const before = (await readState(file, alertState)) ?? NOTHING_TOLD;
+  const { clock, state } = context;
+  const before = (await readMemo(state.db, MEMO, alertState)) ?? NOTHING_TOLD;
   context.lake.reread();
   const known = { unstarted: withMore(before.unstarted, more), driftUntil: before.drift_until };
   const { causes, unstarted, driftUntil } = await causesNow(context, settings, known);
@@ -82,7 +81,7 @@ async function tellUnderLock(
   const told = await tellChannels(context, settings, channels, now);
   const names = channels.map(({ name }) => name);
   const after = withoutOld(told, names, clock.now());
-  if (JSON.stringify(after) !== JSON.stringify(before)) await writeJson(file, after, { mode: 0o600 });
+  if (JSON.stringify(after) !== JSON.stringify(before)) await writeMemo(state, MEMO, after, isoTime(clock.now()));
 }
 
 function withMore(before: readonly Unstarted[], more: readonly Unstarted[]): Unstarted[] {

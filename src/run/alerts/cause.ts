@@ -11,7 +11,7 @@ export const CAUSE_KINDS = [
 ] as const;
 export type CauseKind = (typeof CAUSE_KINDS)[number];
 
-/** Kept in `state/alerts.json`, so it holds only what may be in a message: no row, no raw text, nothing of a person. */
+/** Kept in the state, so it holds only what may be in a message: no row, no raw text, nothing of a person. */
 export const causeShape = z.object({
   /** The same for as long as it is the same cause: `held/orders/2026-03-01`. */
   key: z.string(),

@@ -1,5 +1,5 @@
 /**
- * What was told of which cause through which channel, and what is to be told now. Pure; `state/alerts.json` keeps it.
+ * What was told of which cause through which channel, and what is to be told now. Pure; the state keeps it.
  *
  * Of a cause and a channel:
  *   untold ─ told ─▶ told ─ lasts for remindHours ─▶ told again
@@ -24,7 +24,6 @@ const known = z.object({
   quiet_until: z.record(z.string(), instant),
 });
 export const alertState = z.object({
-  version: z.literal(1),
   causes: z.record(z.string(), known),
   /** Keys of events that were seen, the newest last. */
   events: z.array(z.string()),
@@ -37,7 +36,6 @@ export type AlertState = z.infer<typeof alertState>;
 export type KnownCause = z.infer<typeof known>;
 
 export const NOTHING_TOLD: AlertState = {
-  version: 1,
   causes: {},
   events: [],
   drift_until: null,

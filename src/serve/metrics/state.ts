@@ -78,8 +78,8 @@ export class StateGauges {
   }
 
   async readSchedule(schedules: Schedules): Promise<void> {
-    const { paths, clock } = this.context;
-    const due = await scheduleStatus(paths, schedules, clock.now());
+    const { state, clock } = this.context;
+    const due = await scheduleStatus(state, schedules, clock.now());
     for (const [pipeline, { next_due_at: at }] of due)
       if (at === null) this.meters.nextDue.remove({ pipeline });
       else this.meters.nextDue.set({ pipeline }, Date.parse(at) / 1000);

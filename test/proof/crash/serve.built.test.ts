@@ -8,8 +8,8 @@ import { addDays, dayAt } from '../../../src/core/days.ts';
 import { homePaths } from '../../../src/core/home.ts';
 import type { RunRecord } from '../../../src/core/records.ts';
 import { verify } from '../../../src/run/verify.ts';
-import { readSchedule, writeSchedule } from '../../../src/serve/schedule-file.ts';
 import { fileLocks } from '../../../src/store/file-locks.ts';
+import { readSchedule, writeSchedule } from '../../../src/store/scheduled.ts';
 import { openWorld, type World } from '../../support/nights.ts';
 
 const REPORTS = ['promotions', 'orders', 'commissions'];
@@ -28,8 +28,10 @@ beforeEach(async () => {
   world.clock.set(Date.now());
   stderr = '';
   const entry = { handled_until: new Date(Date.now() - 9 * MS_PER_DAY).toISOString(), last: null };
-  await writeSchedule(paths(), Object.fromEntries(REPORTS.map((name) => [name, entry])));
+  await world.within(({ state }) => writeSchedule(state, Object.fromEntries(REPORTS.map((name) => [name, entry]))));
 });
+const scheduled = () => world.within(({ state }) => readSchedule(state.db));
+
 afterEach(async () => {
   if (serving?.exitCode === null && serving.signalCode === null) {
     serving.kill('SIGKILL');
@@ -74,8 +76,7 @@ async function records(): Promise<RunRecord[]> {
 /** Waits until something of the other process has come true. */
 const eventually = (claim: () => Promise<void>) => vi.waitFor(claim, { timeout: 50_000, interval: 100 });
 
-const nightIsDone = () =>
-  eventually(async () => expect((await readSchedule(paths()))?.orders?.last?.result).toBe('done'));
+const nightIsDone = () => eventually(async () => expect((await scheduled())?.orders?.last?.result).toBe('done'));
 
 async function expectTruth(): Promise<void> {
   const today = world.today();
@@ -92,7 +93,7 @@ it('SIGTERM in the middle of a night: it is gone within 20 seconds, and the nigh
   child.kill('SIGTERM');
   expect(await exit).toEqual([0, null]);
   expect((await records()).map(({ result }) => result)).toEqual(['interrupted']);
-  expect((await readSchedule(paths()))?.orders?.last).toMatchObject({ finished_at: null, result: 'interrupted' });
+  expect((await scheduled())?.orders?.last).toMatchObject({ finished_at: null, result: 'interrupted' });
 
   const second = await startServe();
   await nightIsDone();
@@ -120,7 +121,7 @@ it('kill -9 in the middle of a night: its run does not outlive it, and is begun 
   expect((await records()).map(({ result }) => result)).toEqual(['interrupted']);
   const second = await startServe();
   await nightIsDone();
-  expect((await readSchedule(paths()))?.orders?.last?.tries).toBe(2);
+  expect((await scheduled())?.orders?.last?.tries).toBe(2);
   second.child.kill('SIGTERM');
   await once(second.child, 'exit');
   await expectTruth();

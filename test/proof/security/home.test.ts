@@ -100,8 +100,6 @@ describe('a link in the place of a folder', () => {
 
 describe('a home directory of a newer program', () => {
   it.each([
-    ['the whole of it', 'layout.json', '{"layout":2}', /written by a newer partner-etl: .*layout\.json says layout 2/],
-    ['the whole of it, by a mark that nobody knows', 'layout.json', 'v2', /layout\.json says no number/],
     [
       'its lake',
       'manifests/orders/2026-03.json',

@@ -1,5 +1,5 @@
 /** Alerts of real nights, into a webhook that is one. */
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import type { AlertSettings } from '../../../src/config/alerts.ts';
@@ -7,7 +7,7 @@ import { type Day, daysOf } from '../../../src/core/days.ts';
 import { runRelease } from '../../../src/run/again.ts';
 import { tellAlerts } from '../../../src/run/alerts/alerts.ts';
 import type { AlertDocument } from '../../../src/run/alerts/message.ts';
-import { alertsOf, openWebhook, tell, told, type Webhook } from '../../support/alerts.ts';
+import { alertsOf, openWebhook, remembered, tell, told, type Webhook } from '../../support/alerts.ts';
 import { openWorld, type World } from '../../support/nights.ts';
 import { deliver, shipmentMessage, subscribe } from '../../support/states.ts';
 
@@ -64,7 +64,7 @@ it('a held slice is told once by however many processes, after an endpoint was d
   await tell(world, settings, { times: 2 });
   await tell(world, settings);
   expect(told(hook).slice(1)).toEqual([`resolved held/orders/${HELD}:resolved`]);
-  const state = await readFile(path.join(world.home, 'state', 'alerts.json'), 'utf8');
+  const state = await remembered(world.home);
   expect(JSON.stringify(world.log) + state + hook.bodies.join()).not.toMatch(/very-secret-part|127\.0\.0\.1/);
 });
 

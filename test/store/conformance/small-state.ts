@@ -1,0 +1,75 @@
+/** Schedule and check holds in the state, whichever engine holds it. */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { readCheckHolds, readReleased, writeCheckHolds, writeReleased } from '../../../src/store/check-holds.ts';
+import { readSchedule, type ScheduleState, writeSchedule } from '../../../src/store/scheduled.ts';
+import type { State } from '../../../src/store/state.ts';
+import type { StatePlace } from '../conformance.ts';
+
+const AT = '2026-03-20T04:30:00.000Z';
+
+export function smallStateConformance(newPlace: () => Promise<StatePlace>): void {
+  let place: StatePlace;
+  let state: State;
+  beforeEach(async () => {
+    place = await newPlace();
+    state = await place.open();
+  });
+  afterEach(async () => {
+    await state.close();
+    await place.remove();
+  });
+
+  test('a schedule is read as it was written, and null before that', async () => {
+    expect(await readSchedule(state.db)).toBeNull();
+    const last = { due_at: AT, started_at: AT, finished_at: null, result: null, run_id: null, tries: 2 };
+    const schedule: ScheduleState = {
+      orders: { handled_until: AT, last },
+      promotions: { handled_until: AT, last: null },
+      commissions: { handled_until: AT, last: { ...last, finished_at: AT, result: 'done', run_id: 'r1' } },
+    };
+    await writeSchedule(state, schedule);
+    expect(await readSchedule(state.db)).toEqual(schedule);
+    await writeSchedule(state, { orders: { handled_until: AT, last: null } });
+    expect(await readSchedule(state.db)).toEqual({ orders: { handled_until: AT, last: null } });
+  });
+
+  test('what checks hold is kept by target, and replaced by what they hold then', async () => {
+    const hold = {
+      pipeline: 'orders',
+      slice_day: '2026-03-18',
+      reason: 'check',
+      detail: 'two rows',
+      digest: 'd1',
+      rows: 3,
+      rows_before: 0,
+      fetch_id: 'f1',
+      held_at: AT,
+      check_name: 'order_items_unique',
+      fix: 'partner-etl replay orders 2026-03-18',
+    };
+    await writeCheckHolds(state, 'duckdb', [hold, { ...hold, slice_day: '2026-03-17' }]);
+    await writeCheckHolds(state, 'postgres', [hold]);
+    await writeCheckHolds(state, 'duckdb', [{ ...hold, rows: 4 }]);
+    expect(await readCheckHolds(state.db, 'duckdb')).toEqual([{ target: 'duckdb', ...hold, rows: 4 }]);
+    expect((await readCheckHolds(state.db)).map(({ target }) => target)).toEqual(['duckdb', 'postgres']);
+    await writeCheckHolds(state, 'duckdb', []);
+    expect(await readCheckHolds(state.db, 'duckdb')).toEqual([]);
+  });
+
+  test('what is released stays so since it first was', async () => {
+    await writeReleased(state, new Map([['d1', AT]]));
+    await writeReleased(
+      state,
+      new Map([
+        ['d1', 'later'],
+        ['d2', AT],
+      ]),
+    );
+    expect(await readReleased(state.db)).toEqual(
+      new Map([
+        ['d1', AT],
+        ['d2', AT],
+      ]),
+    );
+  });
+}
