@@ -69,7 +69,13 @@ async function schedule({ schedules = nightly(), runLimitMinutes = 360, start, s
     );
     return { ended, stop: (reason) => stop.abort(reason), kill: () => undefined };
   };
-  const context = { state, clock: world.clock, log: collectingLog(log) };
+  // Only once the scheduler has recorded the last run: an end that is asked for while a run is at work is another matter.
+  const write: State['write'] = async (work) => {
+    const written = await state.write(work);
+    if (begun.length >= runs && begun.at(-1)?.end) end.abort();
+    return written;
+  };
+  const context = { state: { ...state, write }, clock: world.clock, log: collectingLog(log) };
   const scheduler = await Scheduler.open({
     schedules,
     context,
@@ -80,8 +86,6 @@ async function schedule({ schedules = nightly(), runLimitMinutes = 360, start, s
       const run = (start ?? night)(names);
       const ended = run.ended.then((how) => {
         one.end = how;
-        // Only once the scheduler has recorded it: an end that is asked for while a run is at work is another matter.
-        if (begun.length >= runs) setImmediate(() => setImmediate(() => end.abort()));
         return how;
       });
       return { ...run, ended };
