@@ -43,7 +43,7 @@ describe('before the first run', () => {
   });
 
   it('status during the very first run asks nobody for anything', async () => {
-    const lock = await tryLock(path.join(world.home, 'locks', 'run'), 'run', world.clock);
+    const lock = await fileLocks(path.join(world.home, 'locks'), world.clock).tryLock('run', 'run');
     const { runId } = await RunLedger.begin(path.join(world.home, 'runs'), world.clock, 'run', ['orders']);
     const { out } = await typed(['status']);
     expect(out).toMatch(/^The first nights are being loaded\nRunning since 2026-03-20T.+: run\n\n/);
