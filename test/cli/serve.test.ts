@@ -6,10 +6,11 @@ import { stringify } from 'yaml';
 import { CliContext } from '../../src/cli/context.ts';
 import { Interrupt } from '../../src/cli/interrupt.ts';
 import { runProgram } from '../../src/cli/program.ts';
-import { systemClock } from '../../src/core/clock.ts';
+import { type Clock, systemClock } from '../../src/core/clock.ts';
 import { EXIT } from '../../src/core/errors.ts';
 import { rsaKey } from '../../src/sandbox/keys.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { FakeClock } from '../support/clock.ts';
 import { packageRoot } from '../support/nights.ts';
 import { listedKey, messageText, signed } from '../support/push.ts';
 import { run, TextWriter } from './surroundings.ts';
@@ -32,8 +33,8 @@ async function home(push: object = {}, serve: object = {}): Promise<Environment>
   return { PARTNER_ETL_HOME: folder, PARTNER_ETL_CONFIG: settings };
 }
 
-async function withService(env: Environment): Promise<Environment> {
-  const sandbox = await startSandbox({ seed: 1, ordersPerDay: 50, now: () => systemClock.now() });
+async function withService(env: Environment, clock: Clock = systemClock): Promise<Environment> {
+  const sandbox = await startSandbox({ seed: 1, ordersPerDay: 50, now: () => clock.now() });
   onTestFinished(() => sandbox.close());
   return {
     ...env,
@@ -44,10 +45,10 @@ async function withService(env: Environment): Promise<Environment> {
   };
 }
 
-function typed(words: readonly string[], env: Environment): Serving {
+function typed(words: readonly string[], env: Environment, clock: Clock = systemClock): Serving {
   const [stdout, stderr] = [new TextWriter(), new TextWriter()];
   const interrupt = new Interrupt({ say: (text) => context.screen.print(text), exit: () => undefined });
-  const around = { env, cwd: '/nowhere', packageRoot, version: '1.2.3', clock: systemClock, interrupt };
+  const around = { env, cwd: '/nowhere', packageRoot, version: '1.2.3', clock, interrupt };
   const context = new CliContext({ ...around, stdout, stderr });
   return { stdout, stderr, interrupt, ended: runProgram(words, context) };
 }
@@ -86,11 +87,13 @@ describe('serve', () => {
   });
 
   test('is found by doctor --online while it is at work, and missed after that', async () => {
-    const env = await withService(await home());
+    // The pauses between the calls that doctor makes pass at once.
+    const clock = new FakeClock(systemClock.now()).passUpTo(2000);
+    const env = await withService(await home(), clock);
     const serving = typed(['serve', '--json'], env);
     await printed(serving.stdout, /\}\n$/, serving);
     const answers = async () => {
-      const { stdout, ended } = typed(['doctor', '--online', '--json'], env);
+      const { stdout, ended } = typed(['doctor', '--online', '--json'], env, clock);
       await ended;
       const { checks } = JSON.parse(stdout.text) as { checks: { check: string; state: string; detail: string }[] };
       const found = checks.find(({ check }) => check === 'receiver answers');

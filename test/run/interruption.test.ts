@@ -1,5 +1,5 @@
 /** Runs that meet: another one that is at work, and an operator who presses Ctrl-C. */
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { RunContext, Step } from '../../src/run/context.ts';
@@ -92,31 +92,3 @@ it.each<[Step, number]>([
     expect(await world.differences(world.lookback())).toEqual([]);
   },
 );
-
-it('Ctrl-C when all is fetched stops nothing any more', async () => {
-  const stop = new AbortController();
-  const step = (name: Step) => {
-    if (name === 'publishing') stop.abort(new Error('Ctrl-C'));
-  };
-  const { exitCode, run, errors } = await world.night({ signal: stop.signal, step });
-  expect({ exitCode, result: run.result, errors }).toEqual({ exitCode: 0, result: 'done', errors: [] });
-  expect(await world.differences(world.lookback())).toEqual([]);
-});
-
-it('a commit that failed half way leaves no file behind: the next night removes it', async () => {
-  await world.night();
-  world.clock.set(world.clock.now() + 60_000);
-  const lake = path.join(world.home, 'lake');
-  const before = (await readdir(lake, { recursive: true })).sort();
-  const inTheWay = path.join(world.home, 'rejects', 'orders');
-  await mkdir(path.dirname(inTheWay));
-  await writeFile(inTheWay, '');
-  world.sandbox.addFault({ endpoint: 'orders', kind: 'raw-value', field: 'commission', json: '"n/a"', item: 0 });
-  expect((await world.night({ names: ['orders'] })).exitCode).toBe(1);
-  await rm(inTheWay);
-  expect((await readdir(lake, { recursive: true })).length).toBe(before.length + 1);
-
-  world.clock.set(world.clock.now() + 60_000);
-  expect((await world.night({ names: ['orders'] })).run.summary).toMatchObject({ slices_changed: 0 });
-  expect((await readdir(lake, { recursive: true })).sort()).toEqual(before);
-});

@@ -1,7 +1,4 @@
-/** What analysts ask of a night: the three reports tell one story, and where one of them does not, it is found. */
-import { readFile, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { parse, stringify } from 'yaml';
 import { addDays, type Day } from '../../src/core/days.ts';
 import { openWorld, type World } from '../support/nights.ts';
 
@@ -18,28 +15,11 @@ const ask = (sql: string) => world.within(async ({ targets }) => (await targets[
 const CLASSES = 'SELECT class, count(*) > 0 FROM mart.reconciliation GROUP BY class ORDER BY class';
 const yesterday = (): Day => addDays(world.today(), -1);
 
-/** As the operator does who edits the settings. */
-async function declareGrammar(grammar: string | null): Promise<void> {
-  const file = String(world.env.PARTNER_ETL_CONFIG);
-  await writeFile(file, stringify({ ...parse(await readFile(file, 'utf8')), subIds: { grammar } }));
-}
-
 it('the three reports are equal in every group', async () => {
   expect(await ask(CLASSES)).toEqual([['equal', true]]);
   const [totals] = await ask(`SELECT sum(orders_orders) > 100, sum(promotions_commission) = sum(orders_commission),
     sum(commissions_revenue_excl_vat) = sum(orders_revenue_excl_vat), sum(commissions_open) > 0 FROM mart.reconciliation`);
   expect(totals).toEqual([true, true, true, true]);
-});
-
-it('items that are restated, moved or gone leave them equal', async () => {
-  const [restated, moved, gone] = [1, 2, 3].map((ago) => world.itemOn(addDays(world.today(), -ago)));
-  world.sandbox.change({ kind: 'restate-item', ...restated!, values: { priceExclVat: '99.95', quantity: 3 } });
-  world.sandbox.change({ kind: 'move-item', ...moved!, toDay: yesterday() });
-  world.sandbox.change({ kind: 'vanish-item', ...gone! });
-  const night = await world.night();
-  expect(night.errors).toEqual([]);
-  expect(night.run.summary?.slices_changed).toBeGreaterThan(5);
-  expect(await ask(CLASSES)).toEqual([['equal', true]]);
 });
 
 it('a report that leaves something out is found in its groups and its day', async () => {
@@ -51,27 +31,4 @@ it('a report that leaves something out is found in its groups and its day', asyn
   const found = await ask(`SELECT day, class, promotions_class FROM mart.reconciliation WHERE class <> 'equal'`);
   expect(found.length).toBeGreaterThan(0);
   for (const row of found) expect(row).toEqual([day, 'unexplained', 'equal']);
-});
-
-it('a grammar of sub-IDs takes effect with the next night, over the whole history, and costs nothing after it', async () => {
-  const parsed = 'SELECT DISTINCT is_parsed FROM warehouse.dim_sub_id ORDER BY 1';
-  expect(await ask(parsed)).toEqual([[null]]);
-  await declareGrammar('{channel}_{number}');
-  const night = await world.night();
-  expect(night.published).toMatchObject([{ target: 'duckdb', result: { slices: 0, rows: 0 }, errors: [] }]);
-  expect(
-    await ask(`SELECT sub_id, parts->>'channel', parts->>'number', unread_part FROM warehouse.dim_sub_id ORDER BY 1`),
-  ).toEqual([
-    ['ig/story?ref=é', null, null, 'channel'],
-    ['nieuwsbrief_12', 'nieuwsbrief', '12', null],
-  ]);
-  expect(await ask('SELECT sub_id, sum(clicks) > 0, count(*) > 1 FROM mart.sub_id_unparsed GROUP BY sub_id')).toEqual([
-    ['ig/story?ref=é', true, true],
-  ]);
-  world.clock.set(world.clock.now() + 60_000);
-  expect((await world.night()).published).toMatchObject([{ result: null }]);
-  await declareGrammar(null);
-  world.clock.set(world.clock.now() + 60_000);
-  await world.night();
-  expect(await ask(parsed)).toEqual([[null]]);
 });

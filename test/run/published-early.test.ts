@@ -52,31 +52,3 @@ it('a reader has the reports whole before the first of many look-ups is asked, a
   expect(outcome.published[0]?.result?.rows).toBe(loaded.reduce((sum, n) => sum + n, 0));
   expect((await world.within(verify)).differences).toEqual([]);
 });
-
-it('what fails on the way to the end is made good by the next night: the fetches and the run are recorded then', async () => {
-  await listEans(world, eans.slice(0, MANY));
-  const killed = world.night({
-    names: NAMES,
-    step: (name) => {
-      if (name === 'published-early') throw new Error('killed');
-      if (name === 'publishing') throw new Error('killed for good');
-    },
-  });
-  await expect(killed).rejects.toThrow('killed for good');
-  expect(await world.differences(world.lookback())).toEqual([]);
-  world.clock.set(world.clock.now() + 60_000);
-  expect((await world.night({ names: NAMES })).exitCode).toBe(0);
-  expect(await rowsOf(world, 'SELECT result FROM etl.run ORDER BY run_id')).toEqual(['-', 'done']);
-  expect(await count('warehouse.dim_product')).toBe(MANY);
-  expect((await world.within(verify)).differences).toEqual([]);
-});
-
-it('nothing is published early where no slice changed, or where few calls are left', async () => {
-  await listEans(world, eans.slice(0, 5));
-  expect((await watchedNight()).seen).toEqual([]);
-  world.clock.set(world.clock.now() + 60_000);
-  await listEans(world, eans);
-  const before = products();
-  expect((await watchedNight()).seen).toEqual([]);
-  expect(products() - before).toBeGreaterThanOrEqual(MANY);
-});

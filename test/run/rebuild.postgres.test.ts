@@ -1,5 +1,5 @@
 /** Rebuilding from the lake, and a target that is switched on later: no call, and the warehouse of an undisturbed run. */
-import { truncate, unlink } from 'node:fs/promises';
+import { truncate } from 'node:fs/promises';
 import path from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -29,14 +29,6 @@ async function expectBothWhole(): Promise<void> {
 const rebuild = (name?: string) => world.within((context) => runRebuild(context, name));
 
 it('a night brings the same into DuckDB and Postgres', expectBothWhole);
-
-it('a DuckDB file that was deleted is made again without a call', async () => {
-  await unlink(path.join(world.home, 'warehouse.duckdb'));
-  const calls = { ...world.sandbox.stats.calls };
-  expect((await rebuild('duckdb')).exitCode).toBe(0);
-  expect(world.sandbox.stats.calls).toEqual(calls);
-  await expectBothWhole();
-});
 
 it('a damaged DuckDB file is set aside and made again', async () => {
   const file = path.join(world.home, 'warehouse.duckdb');
@@ -72,12 +64,4 @@ it('rows that somebody changed or slipped in are found by verify and gone after 
   );
   expect(Number(after.rows[0].n)).toBe(Number(before.rows[0].n) + Number(after.rows[0].current));
   await client.end();
-});
-
-it('nights go on in both', async () => {
-  world.passDays(1);
-  const { from, to } = world.lookback();
-  world.sandbox.change({ kind: 'move-item', ...world.itemOn(from), toDay: to });
-  expect((await world.night()).errors).toEqual([]);
-  await expectBothWhole();
 });

@@ -2,8 +2,6 @@
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { verify } from '../../src/run/verify.ts';
-import { loseLake } from '../support/lost-lake.ts';
 import { openWorld, type World } from '../support/nights.ts';
 
 let world: World;
@@ -46,19 +44,6 @@ it('the same content in other bytes', async () => {
   const { run } = await world.night();
   expect(run.summary).toMatchObject({ slices_changed: 0, slices_unchanged: 18 });
   expect(await marks()).toEqual(before);
-});
-
-it('an answer that was checked, of a slice that was lost since, brings it back', async () => {
-  await world.night();
-  world.clock.set(world.clock.now() + 60_000);
-  await loseLake(world.home);
-  expect((await world.night()).run.summary).toMatchObject({ slices_changed: 18 });
-  // The versions of items begin anew with the lake: their files are called after when they were seen.
-  const named = (found: Record<string, string>) =>
-    Object.keys(found).map((name) => (name.includes('versions') ? name.replace(/\.\w{12}\./, '.') : name));
-  expect(named(await marks())).toEqual(named(before));
-  expect(await world.differences(world.lookback())).toEqual([]);
-  expect((await world.within(verify)).differences).toEqual([]);
 });
 
 it('only the changed slice is written', async () => {

@@ -2,12 +2,12 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { addDays, daysOf } from '../../src/core/days.ts';
-import { runRelease } from '../../src/run/again.ts';
-import { statusOf } from '../../src/run/status.ts';
-import { verify } from '../../src/run/verify.ts';
-import { openWorld } from '../support/nights.ts';
-import { freshDatabase } from '../support/postgres-database.ts';
+import { addDays, daysOf } from '../../../src/core/days.ts';
+import { runRelease } from '../../../src/run/again.ts';
+import { statusOf } from '../../../src/run/status.ts';
+import { verify } from '../../../src/run/verify.ts';
+import { openWorld } from '../../support/nights.ts';
+import { freshDatabase } from '../../support/postgres-database.ts';
 
 it('is held in both targets, counted once, and released in both', async () => {
   const database = await freshDatabase();

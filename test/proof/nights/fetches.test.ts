@@ -1,8 +1,8 @@
 /** etl.fetch: every request and every segment of the inbox once, also those that no run made. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { FetchRecord } from '../../src/core/records.ts';
-import { rowsOf } from '../support/lookups.ts';
-import type { World } from '../support/nights.ts';
+import type { FetchRecord } from '../../../src/core/records.ts';
+import { rowsOf } from '../../support/lookups.ts';
+import type { World } from '../../support/nights.ts';
 import {
   deliver,
   HOUR,
@@ -13,7 +13,7 @@ import {
   processMessage,
   startSubscription,
   subscribe,
-} from '../support/states.ts';
+} from '../../support/states.ts';
 
 let world: World;
 beforeEach(async () => {

@@ -2,12 +2,12 @@
 import { unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { runRebuild } from '../../src/run/again.ts';
-import { verify } from '../../src/run/verify.ts';
-import { listEans, openLookupWorld, rateDifferences, rowsOf } from '../support/lookups.ts';
-import type { World } from '../support/nights.ts';
-import { type Database, freshDatabase } from '../support/postgres-database.ts';
-import { fileDifferences, flawsIn, historyOf, productDifferences, VERSIONED } from '../support/versions.ts';
+import { runRebuild } from '../../../src/run/again.ts';
+import { verify } from '../../../src/run/verify.ts';
+import { listEans, openLookupWorld, rateDifferences, rowsOf } from '../../support/lookups.ts';
+import type { World } from '../../support/nights.ts';
+import { type Database, freshDatabase } from '../../support/postgres-database.ts';
+import { fileDifferences, flawsIn, historyOf, productDifferences, VERSIONED } from '../../support/versions.ts';
 
 let database: Database;
 let world: World;

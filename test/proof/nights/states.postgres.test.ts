@@ -2,12 +2,12 @@
 import { unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { runRebuild } from '../../src/run/again.ts';
-import { verify } from '../../src/run/verify.ts';
-import type { TargetName } from '../../src/warehouse/target-name.ts';
-import { rowsOf } from '../support/lookups.ts';
-import type { World } from '../support/nights.ts';
-import { type Database, freshDatabase } from '../support/postgres-database.ts';
+import { runRebuild } from '../../../src/run/again.ts';
+import { verify } from '../../../src/run/verify.ts';
+import type { TargetName } from '../../../src/warehouse/target-name.ts';
+import { rowsOf } from '../../support/lookups.ts';
+import type { World } from '../../support/nights.ts';
+import { type Database, freshDatabase } from '../../support/postgres-database.ts';
 import {
   calling,
   deliver,
@@ -22,8 +22,8 @@ import {
   processMessage,
   shipmentMessage,
   startSubscription,
-} from '../support/states.ts';
-import { flawsIn, historyOf } from '../support/versions.ts';
+} from '../../support/states.ts';
+import { flawsIn, historyOf } from '../../support/versions.ts';
 
 let database: Database;
 let world: World;

@@ -1,6 +1,7 @@
 /** What the data commands say of subscriptions, process statuses, links and messages, as they are typed. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { World } from '../support/nights.ts';
+import { typedIn } from '../../cli/typed.ts';
+import type { World } from '../../support/nights.ts';
 import {
   deliver,
   get,
@@ -13,8 +14,7 @@ import {
   processMessage,
   shipmentMessage,
   startSubscription,
-} from '../support/states.ts';
-import { typedIn } from './typed.ts';
+} from '../../support/states.ts';
 
 let world: World;
 beforeAll(async () => {

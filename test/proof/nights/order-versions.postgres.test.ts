@@ -1,12 +1,12 @@
 /** The history of order items in both warehouses: the same versions, the same answers to what was known when, the same revisions. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { addDays } from '../../src/core/days.ts';
-import { runRebuild } from '../../src/run/again.ts';
-import { verify } from '../../src/run/verify.ts';
-import { rowsOf } from '../support/lookups.ts';
-import { openWorld, type World } from '../support/nights.ts';
-import { type Database, freshDatabase } from '../support/postgres-database.ts';
-import { flawsIn } from '../support/versions.ts';
+import { addDays } from '../../../src/core/days.ts';
+import { runRebuild } from '../../../src/run/again.ts';
+import { verify } from '../../../src/run/verify.ts';
+import { rowsOf } from '../../support/lookups.ts';
+import { openWorld, type World } from '../../support/nights.ts';
+import { type Database, freshDatabase } from '../../support/postgres-database.ts';
+import { flawsIn } from '../../support/versions.ts';
 
 let database: Database;
 let world: World;

@@ -1,9 +1,9 @@
 /** What a night says it changed, against what was changed at the service. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { addDays, type Day } from '../../src/core/days.ts';
-import { runRebuild } from '../../src/run/again.ts';
-import type { RunChanges } from '../../src/run/what-changed.ts';
-import { openWorld, type World } from '../support/nights.ts';
+import { addDays, type Day } from '../../../src/core/days.ts';
+import { runRebuild } from '../../../src/run/again.ts';
+import type { RunChanges } from '../../../src/run/what-changed.ts';
+import { openWorld, type World } from '../../support/nights.ts';
 
 let world: World;
 let from: Day;

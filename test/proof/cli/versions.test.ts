@@ -1,8 +1,8 @@
 /** What the data commands say of look-ups and of the reductions file, as they are typed. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { listEans, openLookupWorld } from '../support/lookups.ts';
-import type { World } from '../support/nights.ts';
-import { typedIn } from './typed.ts';
+import { typedIn } from '../../cli/typed.ts';
+import { listEans, openLookupWorld } from '../../support/lookups.ts';
+import type { World } from '../../support/nights.ts';
 
 const BAD = '8712345678900';
 let world: World;
