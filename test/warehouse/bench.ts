@@ -47,6 +47,21 @@ export function useBench(newWarehouse: NewWarehouse, beginning: Beginning = 'mig
   return bench;
 }
 
+/** One warehouse for all tests of the group: for those that only read, or that are refused. */
+export function useSharedBench(newWarehouse: NewWarehouse, beginning: Beginning = 'migrated'): Bench {
+  const bench = {} as { warehouse: Warehouse; target: Target; maker: SliceMaker };
+  beforeAll(async () => {
+    bench.maker = await SliceMaker.open();
+    bench.warehouse = await newWarehouse(beginning);
+    bench.target = bench.warehouse.open();
+  });
+  afterAll(async () => {
+    await bench.warehouse.remove();
+    await bench.maker.close();
+  });
+  return bench;
+}
+
 /** The rows of a query, as text. */
 export async function rowsOf(target: Target, sql: string): Promise<readonly (readonly (string | boolean | null)[])[]> {
   return (await target.query(sql, 100_000)).rows;

@@ -1,21 +1,25 @@
 /** What every target must do, whatever its engine: the claims are the same, the engines are real. */
 import { describe } from 'vitest';
 import type { NewWarehouse } from './bench.ts';
+import { atLength } from './conformance/at-length.ts';
 import { checking } from './conformance/checking.ts';
 import { dimensions } from './conformance/dimensions.ts';
 import { marts } from './conformance/marts.ts';
 import { migrating } from './conformance/migrating.ts';
+import { noChecks } from './conformance/no-checks.ts';
 import { publishing } from './conformance/publishing.ts';
 import { pushTables } from './conformance/push.ts';
 import { querying } from './conformance/querying.ts';
 import { recording } from './conformance/recording.ts';
 import { reductionLines } from './conformance/reductions.ts';
 import { refusing } from './conformance/refusing.ts';
+import { shippedChecks } from './conformance/shipped-checks.ts';
 import { values } from './conformance/values.ts';
 import { versions } from './conformance/versions.ts';
 
+/** What is run with every change. */
 export function conformance(newWarehouse: NewWarehouse): void {
-  for (const part of [
+  describeParts(newWarehouse, [
     publishing,
     refusing,
     recording,
@@ -27,7 +31,17 @@ export function conformance(newWarehouse: NewWarehouse): void {
     marts,
     querying,
     checking,
+    noChecks,
     migrating,
-  ])
-    describe(part.name, () => part(newWarehouse)); // a group each, as each registers hooks
+  ]);
+}
+
+/** What takes minutes: how engines behave at length, and every check that ships. */
+export function conformanceAtLength(newWarehouse: NewWarehouse): void {
+  describeParts(newWarehouse, [atLength, shippedChecks]);
+}
+
+/** A group each, as each registers hooks. */
+function describeParts(newWarehouse: NewWarehouse, parts: readonly ((newWarehouse: NewWarehouse) => void)[]): void {
+  for (const part of parts) describe(part.name, () => part(newWarehouse));
 }

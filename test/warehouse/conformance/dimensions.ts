@@ -3,12 +3,6 @@ import { promotions } from '../../../pipelines/promotions.ts';
 import { day, publicationOf } from '../../support/slices.ts';
 import { type NewWarehouse, rowsOf, useBench } from '../bench.ts';
 
-/** Easter Sundays, the earliest and the latest possible, leap years, and the two kinds of exception to the moon's rule. */
-const EASTER = [
-  ...['1943-04-25', '1954-04-18', '1981-04-19', '2000-04-23', '2008-03-23', '2013-03-31', '2016-03-27', '2019-04-21'],
-  ...['2024-03-31', '2025-04-20', '2026-04-05', '2027-03-28', '2038-04-25', '2049-04-18', '2076-04-19', '2079-04-23'],
-];
-
 export function dimensions(newWarehouse: NewWarehouse): void {
   const bench = useBench(newWarehouse);
 
@@ -17,21 +11,6 @@ export function dimensions(newWarehouse: NewWarehouse): void {
       const slices = days.map((text) => bench.maker.make(promotions, day(text), [{ clicks: '1' }]));
       await bench.target.publish(publicationOf('r1', await Promise.all(slices)));
     };
-
-    test('knows Easter of any year, and what hangs on it', async () => {
-      await publishSpan('1940-01-01', '2080-12-31');
-      const list = EASTER.map((text) => `DATE '${text}'`).join(', ');
-      const found = await rowsOf(
-        bench.target,
-        `SELECT day FROM warehouse.dim_date WHERE nl_holiday LIKE '%Eerste paasdag%' AND day IN (${list}) ORDER BY 1`,
-      );
-      expect(found.flat()).toEqual(EASTER);
-      const counts = await rowsOf(
-        bench.target,
-        `SELECT count(*), count(DISTINCT year) FROM warehouse.dim_date WHERE nl_holiday LIKE '%Hemelvaartsdag%' AND be_holiday LIKE '%Onze-Lieve-Heer-Hemelvaart%' AND iso_weekday = 4`,
-      );
-      expect(counts).toEqual([['141', '141']]);
-    });
 
     test('names the holidays of both countries', async () => {
       await publishSpan('2026-01-01', '2026-12-31');

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { pipelines } from '../../../pipelines/index.ts';
 import { orders } from '../../../pipelines/orders.ts';
 import { DUCKDB_TYPE, POSTGRES_TYPE } from '../../../src/core/columns.ts';
@@ -6,17 +6,16 @@ import { LOADED_COLUMN, OBSERVED_TO, type Pipeline, storedColumns } from '../../
 import { readMigrations } from '../../../src/warehouse/migrations.ts';
 import { receiptsOf } from '../../../src/warehouse/target.ts';
 import { day, publicationOf } from '../../support/slices.ts';
-import { type NewWarehouse, rowsOf, useBench } from '../bench.ts';
+import { type Bench, type NewWarehouse, rowsOf, useBench, useSharedBench } from '../bench.ts';
 
 const FIRST = day('2026-03-01');
-const PROCESSES = 20;
 
 export function migrating(newWarehouse: NewWarehouse): void {
-  const bench = useBench(newWarehouse, 'none');
-  const slices = () => bench.maker.many(orders, FIRST, PROCESSES, 1);
-  const publishAnother = async () => bench.target.publish(publicationOf('r2', (await slices()).slice(1)));
-
   describe('migrations', () => {
+    const bench = useBench(newWarehouse, 'none');
+    const slices = () => bench.maker.many(orders, FIRST, 3, 1);
+    const publishAnother = async () => bench.target.publish(publicationOf('r2', (await slices()).slice(1)));
+
     test('are all applied and recorded, once', async () => {
       const [first, ...others] = await slices();
       await bench.target.publish(publicationOf('r1', [first!]));
@@ -25,17 +24,6 @@ export function migrating(newWarehouse: NewWarehouse): void {
       expect(await rowsOf(bench.target, 'SELECT number, name, sha256 FROM etl.migration ORDER BY 1')).toEqual(
         ours.map(({ number, name, sha256 }) => [String(number), name, sha256]),
       );
-    });
-
-    test(`are applied once by ${PROCESSES} publications at once, and all of those succeed`, async () => {
-      const published = (await slices()).map((slice, i) =>
-        bench.warehouse.open().publish(publicationOf(`r${i}`, [slice])),
-      );
-      for (const result of await Promise.all(published)) expect(result).toMatchObject({ slices: 1, rows: 1 });
-      const counts =
-        'SELECT (SELECT count(*) FROM etl.migration), (SELECT count(*) FROM etl.receipt), count(*) FROM warehouse.fact_order_item';
-      const ours = await readMigrations(bench.warehouse.engine);
-      expect(await rowsOf(bench.target, counts)).toEqual([[String(ours.length), String(PROCESSES), String(PROCESSES)]]);
     });
 
     const REFUSALS = [
@@ -70,47 +58,51 @@ export function migrating(newWarehouse: NewWarehouse): void {
       await bench.target.publish(publicationOf('r1', (await slices()).slice(0, 1)));
       await bench.warehouse.execute(`COMMENT ON COLUMN warehouse.fact_order_item.quantity IS 'nonsense'`);
       await publishAnother();
-      const found = await columnsOf(orders);
+      const found = await columnsOf(bench, orders);
       expect(found.find(([name]) => name === 'quantity')?.[3]).toBe('pieces');
     });
   });
 
   describe('tables', () => {
+    const bench = useSharedBench(newWarehouse, 'none');
+    beforeAll(async () => {
+      await bench.target.publish(publicationOf('r1', await bench.maker.many(orders, FIRST, 1, 1)));
+    });
+
     test.each(pipelines.map((pipeline) => [pipeline.table, pipeline] as const))(
       '%s has the declared columns, and no others, in type, order, NULL and comment',
       async (_, pipeline) => {
-        await bench.target.publish(publicationOf('r1', (await slices()).slice(0, 1)));
-        expect(await columnsOf(pipeline)).toEqual(declaredColumns(pipeline));
-        expect(await rowsOf(bench.target, tableComment(pipeline))).toEqual([[pipeline.about]]);
+        expect(await columnsOf(bench, pipeline)).toEqual(declaredColumns(bench, pipeline));
+        expect(await rowsOf(bench.target, tableComment(bench, pipeline))).toEqual([[pipeline.about]]);
       },
     );
   });
+}
 
-  const isDuckdb = () => bench.warehouse.engine === 'duckdb';
+const isDuckdb = ({ warehouse }: Bench) => warehouse.engine === 'duckdb';
 
-  /** Name, type, whether NULL may be there, comment. */
-  function columnsOf(pipeline: Pipeline) {
-    const duckdb = `SELECT column_name, data_type, is_nullable, comment FROM duckdb_columns()
-      WHERE table_name = '${pipeline.table}' ORDER BY column_index`;
-    const postgres = `SELECT attname, format_type(atttypid, atttypmod), NOT attnotnull, col_description(attrelid, attnum)
-      FROM pg_attribute WHERE attrelid = 'warehouse.${pipeline.table}'::regclass AND attnum > 0 ORDER BY attnum`;
-    return rowsOf(bench.target, isDuckdb() ? duckdb : postgres);
-  }
+/** Name, type, whether NULL may be there, comment. */
+function columnsOf(bench: Bench, pipeline: Pipeline) {
+  const duckdb = `SELECT column_name, data_type, is_nullable, comment FROM duckdb_columns()
+    WHERE table_name = '${pipeline.table}' ORDER BY column_index`;
+  const postgres = `SELECT attname, format_type(atttypid, atttypmod), NOT attnotnull, col_description(attrelid, attnum)
+    FROM pg_attribute WHERE attrelid = 'warehouse.${pipeline.table}'::regclass AND attnum > 0 ORDER BY attnum`;
+  return rowsOf(bench.target, isDuckdb(bench) ? duckdb : postgres);
+}
 
-  function tableComment(pipeline: Pipeline): string {
-    return isDuckdb()
-      ? `SELECT comment FROM duckdb_tables() WHERE table_name = '${pipeline.table}'`
-      : `SELECT obj_description('warehouse.${pipeline.table}'::regclass)`;
-  }
+function tableComment(bench: Bench, pipeline: Pipeline): string {
+  return isDuckdb(bench)
+    ? `SELECT comment FROM duckdb_tables() WHERE table_name = '${pipeline.table}'`
+    : `SELECT obj_description('warehouse.${pipeline.table}'::regclass)`;
+}
 
-  function declaredColumns(pipeline: Pipeline) {
-    const types = isDuckdb() ? DUCKDB_TYPE : POSTGRES_TYPE;
-    const observedTo = [OBSERVED_TO, types['utc-time'], true, 'when the next version was first seen; null: holds now'];
-    const required = new Set(pipeline.columns.filter((c) => c.required).map((c) => c.column)).add('fetch_id');
-    return [
-      ...storedColumns(pipeline).map((c) => [c.column, types[c.kind], !required.has(c.column), c.about]),
-      [LOADED_COLUMN, types['utc-time'], false, 'when the row was loaded into this warehouse'],
-      ...(pipeline.versions ? [observedTo] : []),
-    ];
-  }
+function declaredColumns(bench: Bench, pipeline: Pipeline) {
+  const types = isDuckdb(bench) ? DUCKDB_TYPE : POSTGRES_TYPE;
+  const observedTo = [OBSERVED_TO, types['utc-time'], true, 'when the next version was first seen; null: holds now'];
+  const required = new Set(pipeline.columns.filter((c) => c.required).map((c) => c.column)).add('fetch_id');
+  return [
+    ...storedColumns(pipeline).map((c) => [c.column, types[c.kind], !required.has(c.column), c.about]),
+    [LOADED_COLUMN, types['utc-time'], false, 'when the row was loaded into this warehouse'],
+    ...(pipeline.versions ? [observedTo] : []),
+  ];
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { orders } from '../../../pipelines/orders.ts';
 import { promotions } from '../../../pipelines/promotions.ts';
-import { type LoadSlice, receiptsOf, type Target } from '../../../src/warehouse/target.ts';
+import { receiptsOf, type Target } from '../../../src/warehouse/target.ts';
 import { day, publicationOf, runRecord } from '../../support/slices.ts';
 import { type NewWarehouse, rowsOf, useBench } from '../bench.ts';
 
@@ -150,42 +150,6 @@ export function publishing(newWarehouse: NewWarehouse): void {
       await target.publish(publicationOf('r1', await maker.many(promotions, FIRST, 3, 10)));
       const times = `SELECT loaded_at FROM warehouse.fact_promotion_day UNION SELECT loaded_at FROM etl.receipt`;
       expect(await rowsOf(target, times)).toHaveLength(1);
-    });
-
-    test('loads more slices than one statement reads files', async () => {
-      const { target, maker } = bench;
-      const one = await maker.make(orders, FIRST, []);
-      const slices: LoadSlice[] = [one, ...(await maker.many(orders, SECOND, 405, 2))];
-      expect(await target.publish(publicationOf('r1', slices))).toMatchObject({ slices: 406, rows: 810 });
-      expect(receiptsOf(await target.receipts(), 'orders').size).toBe(406);
-    });
-
-    test('shows readers the old or the new, never half of it', async () => {
-      const { target, maker, warehouse } = bench;
-      const versions = [await maker.many(orders, FIRST, 5, 200, 1), await maker.many(orders, FIRST, 5, 400, 2)];
-      await target.publish(publicationOf('r1', versions[0]!));
-      const reader = warehouse.open();
-      const seen = new Set<string>();
-      const look = async () =>
-        seen.add(
-          JSON.stringify(
-            await rowsOf(
-              reader,
-              'SELECT count(*), count(DISTINCT fetch_id), count(DISTINCT loaded_at) FROM warehouse.fact_order_item',
-            ),
-          ),
-        );
-      for (let round = 2; round <= 5; round++) {
-        const publishing = target.publish(publicationOf(`r${round}`, versions[(round + 1) % 2]!));
-        let done = false;
-        const watched = publishing.finally(() => {
-          done = true;
-        });
-        while (!done) await look();
-        await watched;
-      }
-      await look();
-      expect([...seen].sort()).toEqual(['[["1000","1","1"]]', '[["2000","1","1"]]']);
     });
   });
 }

@@ -1,9 +1,9 @@
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { orders } from '../../../pipelines/orders.ts';
 import { promotions } from '../../../pipelines/promotions.ts';
 import type { AnswerColumn, AnswerRow } from '../../../src/warehouse/target.ts';
 import { day, publicationOf } from '../../support/slices.ts';
-import { type NewWarehouse, rowsOf, useBench } from '../bench.ts';
+import { type NewWarehouse, rowsOf, useSharedBench } from '../bench.ts';
 
 const FIRST = day('2026-02-27');
 
@@ -21,7 +21,7 @@ const REFUSED = [
 ];
 
 export function querying(newWarehouse: NewWarehouse): void {
-  const bench = useBench(newWarehouse);
+  const bench = useSharedBench(newWarehouse);
 
   async function streamed(sql: string, limit: number | null) {
     const read = { columns: [] as readonly AnswerColumn[], rows: [] as AnswerRow[], largestBatch: 0 };
@@ -36,7 +36,7 @@ export function querying(newWarehouse: NewWarehouse): void {
   }
 
   describe('query', () => {
-    beforeEach(async () => {
+    beforeAll(async () => {
       const { maker, target } = bench;
       const sold = await maker.many(orders, FIRST, 3, 4);
       const shown = await maker.make(promotions, FIRST, [

@@ -7,7 +7,7 @@ import { type NewWarehouse, rowsOf, useBench } from '../bench.ts';
 
 const FIRST = day('2026-03-01');
 
-const fetchRecord = (id: string, fields: Partial<FetchRecord> = {}): FetchRecord => ({
+export const fetchRecord = (id: string, fields: Partial<FetchRecord> = {}): FetchRecord => ({
   fetch_id: id,
   run_id: 'r1',
   pipeline: 'orders',
@@ -166,21 +166,6 @@ export function recording(newWarehouse: NewWarehouse): void {
       expect(await rows('SELECT slice_day, rows, detail FROM etl.hold')).toEqual([
         ['2026-02-02', '7', "it's 90 % less"],
       ]);
-    });
-
-    test('thousands of fetches and receipts go in one publication', async () => {
-      const { maker, target } = bench;
-      const one = await maker.make(orders, FIRST, []);
-      const slices = Array.from({ length: 2000 }, (_, i) => {
-        const on = new Date(Date.UTC(2020, 0, 1 + i)).toISOString().slice(0, 10);
-        return { ...one, content: { ...one.content, day: day(on) } };
-      });
-      const fetches = Array.from({ length: 3000 }, (_, i) => fetchRecord(`f${1000 + i}`));
-      await target.publish(publicationOf('r1', slices, { fetches }));
-      const again = slices.map((slice) => ({ ...slice, content: { ...slice.content, digest: 'other' } }));
-      await target.publish(publicationOf('r2', again, { fetches }));
-      const counts = 'SELECT (SELECT count(*) FROM etl.fetch), count(*), count(superseded_at) FROM etl.receipt';
-      expect(await rows(counts)).toEqual([['3000', '4000', '2000']]);
     });
   });
 }

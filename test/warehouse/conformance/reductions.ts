@@ -69,20 +69,21 @@ export function reductionLines(newWarehouse: NewWarehouse): void {
       ]);
     });
 
-    test.each([
-      ['2026-05-01 05:59:59', []],
-      ['2026-05-01 06:00:00', ['a', 'b']],
-      ['2026-05-03 05:59:59', ['a', 'b']],
-      ['2026-05-03 06:00:00', ['a', 'c']],
-      ['2026-05-09 00:00:00', ['a', 'c']],
-    ])('say what they said at %s', async (instant, eans) => {
+    test('say what they said at any time', async () => {
       await publishFour();
-      const at = `TIMESTAMPTZ '${instant}+00'`;
-      const found = await rowsOf(
-        bench.target,
-        `SELECT ean FROM warehouse.fact_reduction WHERE observed_from <= ${at} AND (observed_to IS NULL OR observed_to > ${at}) ORDER BY 1`,
-      );
-      expect(found.flat()).toEqual(eans);
+      const told = async (instant: string) => {
+        const at = `TIMESTAMPTZ '${instant}+00'`;
+        const found = await rowsOf(
+          bench.target,
+          `SELECT ean FROM warehouse.fact_reduction WHERE observed_from <= ${at} AND (observed_to IS NULL OR observed_to > ${at}) ORDER BY 1`,
+        );
+        return found.flat();
+      };
+      expect(await told('2026-05-01 05:59:59')).toEqual([]);
+      expect(await told('2026-05-01 06:00:00')).toEqual(['a', 'b']);
+      expect(await told('2026-05-03 05:59:59')).toEqual(['a', 'b']);
+      expect(await told('2026-05-03 06:00:00')).toEqual(['a', 'c']);
+      expect(await told('2026-05-09 00:00:00')).toEqual(['a', 'c']);
     });
 
     test('keep lines apart that differ in anything, or only in what is missing', async () => {

@@ -1,19 +1,19 @@
 import { readFile, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { orders } from '../../../pipelines/orders.ts';
 import { promotions } from '../../../pipelines/promotions.ts';
 import type { SliceContent } from '../../../src/core/records.ts';
 import { type LoadSlice, receiptsOf } from '../../../src/warehouse/target.ts';
 import { day, publicationOf } from '../../support/slices.ts';
-import { leapingClock, type NewWarehouse, rowsOf, useBench } from '../bench.ts';
+import { leapingClock, type NewWarehouse, rowsOf, useBench, useSharedBench } from '../bench.ts';
 
 const FIRST = day('2026-03-01');
 const SECOND = day('2026-03-02');
 const item = (id: string, price = '1') => ({ order_id: id, order_item_id: '1', price_incl_vat: price });
 
 export function refusing(newWarehouse: NewWarehouse): void {
-  const bench = useBench(newWarehouse);
+  const bench = useSharedBench(newWarehouse);
 
   /** Publishes a slice that is sound beside one that is not, and expects that neither is seen. */
   const expectRefusal = async (bad: LoadSlice, code: string, on = bad.content.day) => {
@@ -31,7 +31,7 @@ export function refusing(newWarehouse: NewWarehouse): void {
   };
 
   describe('a publication is refused whole', () => {
-    beforeEach(async () => {
+    beforeAll(async () => {
       const { target, maker } = bench;
       await target.publish(publicationOf('r1', [await maker.make(orders, FIRST, [item('before')])]));
     });
@@ -116,6 +116,7 @@ export function refusing(newWarehouse: NewWarehouse): void {
   });
 
   describe('while somebody else publishes', () => {
+    const bench = useBench(newWarehouse);
     test('a publication waits, then says who, and nothing is changed', async () => {
       const { maker, warehouse } = bench;
       const slices = [await maker.make(orders, FIRST, [item('a')])];

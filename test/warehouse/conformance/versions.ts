@@ -1,7 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { commissionRates, commissionReductions } from '../../../pipelines/commission-rates.ts';
-import { addDays, type Day } from '../../../src/core/days.ts';
+import type { Day } from '../../../src/core/days.ts';
 import type { Pipeline } from '../../../src/core/pipeline.ts';
 import type { LoadSlice, Target } from '../../../src/warehouse/target.ts';
 import { day, publicationOf, type RowText } from '../../support/slices.ts';
@@ -12,7 +11,7 @@ const SECOND = day('2026-05-02');
 const THIRD = day('2026-05-03');
 
 /** What was seen at ten o'clock: a rate of product `ean` at an asked price, or at none. */
-const rate = (on: Day, ean: string, asked: string | null = null, more: RowText = {}): RowText => ({
+export const rate = (on: Day, ean: string, asked: string | null = null, more: RowText = {}): RowText => ({
   ean,
   condition: 'NEW',
   asked_price: asked,
@@ -21,11 +20,11 @@ const rate = (on: Day, ean: string, asked: string | null = null, more: RowText =
   ...more,
 });
 
-const boundary = (on: Day, ean: string, position = '0', asked: string | null = null): RowText =>
+export const boundary = (on: Day, ean: string, position = '0', asked: string | null = null): RowText =>
   rate(on, ean, asked, { position });
 
 /** Each version as `thing: first day > day of the next`, `now` where there is none. */
-async function chains(target: Target, pipeline: Pipeline): Promise<string[]> {
+export async function chains(target: Target, pipeline: Pipeline): Promise<string[]> {
   const rows = await rowsOf(
     target,
     `SELECT ean, asked_price, CAST(observed_from AS VARCHAR), CAST(observed_to AS VARCHAR)
@@ -176,32 +175,4 @@ export function versions(newWarehouse: NewWarehouse): void {
       expect(await rateChains()).toEqual([`a: ${FIRST} > now`]);
     });
   });
-
-  test('a warehouse made afresh has the same versions as one that went through every change', async () => {
-    const slices = new Map<string, LoadSlice>();
-    for (const night of NIGHTS) {
-      const tonight = new Map<string, LoadSlice>();
-      for (const { on, things, isPart } of night) {
-        const wanted = things.map((thing) =>
-          boundary(addDays(FIRST, on), `p${thing % 3}`, '0', thing < 3 ? null : '1.5'),
-        );
-        tonight.set(`${isPart} ${on}`, await (isPart ? boundaries : rates)(addDays(FIRST, on), ...wanted));
-      }
-      await publish(...tonight.values());
-      for (const [name, slice] of tonight) slices.set(name, slice);
-    }
-    const gradual = [await rateChains(), await boundaryChains()];
-    await bench.target.publish(publicationOf('r2', [...slices.values()], { afresh: true }));
-    expect([await rateChains(), await boundaryChains()]).toEqual(gradual);
-    expect(gradual.map((rows) => rows.filter((row) => !row.endsWith('now')).length > 3)).toEqual([true, true]);
-  });
 }
-
-/** Slices of the first days in any order, some of them several times, some without rows. */
-const NIGHTS = fc.sample(
-  fc.array(fc.record({ on: fc.nat({ max: 3 }), things: fc.subarray([0, 1, 2, 3, 4, 5]), isPart: fc.boolean() }), {
-    minLength: 1,
-    maxLength: 4,
-  }),
-  { numRuns: 10, seed: 28 },
-);

@@ -1,0 +1,4 @@
+import { conformanceAtLength } from '../../warehouse/conformance.ts';
+import { postgresWarehouse } from '../../warehouse/postgres/warehouse.ts';
+
+conformanceAtLength(postgresWarehouse);

@@ -1,0 +1,4 @@
+import { conformanceAtLength } from '../../warehouse/conformance.ts';
+import { duckdbWarehouse } from '../../warehouse/duckdb/warehouse.ts';
+
+conformanceAtLength(duckdbWarehouse);
