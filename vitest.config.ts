@@ -1,5 +1,7 @@
 import { existsSync, statfsSync } from 'node:fs';
 import { defineConfig, type TestProjectConfiguration } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { HANG_MS } from './test/support/hang.ts';
 
 // DuckDB's queries occupy threads of libuv's pool; with the four of the default, file system calls starve behind them.
 // The workers are forked from this process and take the size from its environment.
@@ -7,15 +9,15 @@ process.env.UV_THREADPOOL_SIZE ??= '8';
 // Files of tests need not outlive a power cut: in memory, where there is room for all of them.
 if (process.env.TMPDIR === undefined && roomIn('/dev/shm') >= 4 * 2 ** 30) process.env.TMPDIR = '/dev/shm';
 
-const postgres = 'test/support/postgres.ts';
-const built = 'test/support/built.ts';
-/** What the files need that are called `….postgres.test.ts` and so on; all others are `plain`. */
-const KINDS: Readonly<Record<string, string[]>> = {
-  postgres: [postgres],
-  /** They run the program as a process of its own. */
-  built: [built],
-  whole: [built, postgres],
-};
+/** What runs long though its file is short, longest first: begun last, it would run alone at the end. */
+const LONG = [/\/kill\.built\./, /\/duckdb\/conformance\./, /\/conformance\.postgres\./, /\/simulation\.built\./];
+
+class LongFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) => LONG.findIndex((name) => name.test(moduleId)) >>> 0;
+    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
+  }
+}
 
 export default defineConfig({
   test: {
@@ -23,25 +25,22 @@ export default defineConfig({
     // The files share nothing but modules: to load those afresh for each took a third of the suite's CPU.
     isolate: false,
     maxWorkers: 2,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: HANG_MS,
+    hookTimeout: HANG_MS,
     teardownTimeout: 10_000,
-    projects: [...projectsIn('', 'test', ['test/proof/**']), ...projectsIn('proof-', 'test/proof', [])],
+    expect: { poll: { timeout: HANG_MS } },
+    sequence: { sequencer: LongFirst },
+    projects: [project('plain', 'test', ['test/proof/**']), project('proof-plain', 'test/proof', [])],
   },
 });
 
-/** `npm test` runs the projects without a prefix, `npm run test:all` those of test/proof. */
-function projectsIn(prefix: string, folder: string, exclude: readonly string[]): TestProjectConfiguration[] {
-  const filesOf = (kind: string) => `${folder}/**/*.${kind}.test.ts`;
-  const project = (name: string, include: string[], others: readonly string[], globalSetup: string[]) => ({
-    extends: true as const,
-    test: { name: `${prefix}${name}`, include, exclude: [...exclude, ...others], globalSetup },
-  });
-  const kinds = Object.keys(KINDS);
-  return [
-    project('plain', [`${folder}/**/*.test.ts`], kinds.map(filesOf), []),
-    ...kinds.map((kind) => project(kind, [filesOf(kind)], [], KINDS[kind] ?? [])),
-  ];
+/**
+ * `npm test` runs the project without a prefix, `npm run test:all` that of test/proof. One project for files with and without Postgres,
+ * as each would transform and load all modules again.
+ */
+function project(name: string, folder: string, exclude: string[]): TestProjectConfiguration {
+  const globalSetup = ['test/support/setup.ts'];
+  return { extends: true, test: { name, include: [`${folder}/**/*.test.ts`], exclude, globalSetup } };
 }
 
 /** Free bytes of a file system; 0 where there is none. */

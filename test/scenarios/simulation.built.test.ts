@@ -5,7 +5,7 @@ import { runSim } from '../proof/sim/run-sim.ts';
 /** Seeds are begun for so long; what is begun is played to its end. */
 const SECONDS = 20;
 
-it('brief seeds end in the warehouse that the model expects', { timeout: 600_000 }, async () => {
+it('brief seeds end in the warehouse that the model expects', async () => {
   const { code, text } = await runSim(inject('build'), ['1', '1000000', '--brief', '--seconds', String(SECONDS)]);
   expect(text).toContain(' 0 wrong');
   expect(code).toBe(0);

@@ -7,6 +7,7 @@ import { scheduleOf } from '../../src/serve/schedule.ts';
 import type { RunEnd, StartRun } from '../../src/serve/scheduler.ts';
 import { type Addresses, serve } from '../../src/serve/serve.ts';
 import { writeSchedule } from '../../src/store/scheduled.ts';
+import { HANG_MS } from '../support/hang.ts';
 import { openWorld, packageRoot, type World } from '../support/nights.ts';
 
 let world: World;
@@ -56,7 +57,7 @@ async function serving(startRun: StartRun, signal: AbortSignal): Promise<Served>
     ended.catch(reject);
   });
   // The token that the signature keys are asked with is the house's, and comes to its end also when the receiver is closed.
-  await vi.waitFor(() => access(path.join(world.home, 'state', 'signature-keys.json')), { timeout: 20_000 });
+  await vi.waitFor(() => access(path.join(world.home, 'state', 'signature-keys.json')), { timeout: HANG_MS });
   return served;
 }
 

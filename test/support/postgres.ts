@@ -1,10 +1,8 @@
 /**
- * Starts a real PostgreSQL for the suites that need one and provides its address as `pgUrl`. Needs nothing but `npm ci`:
+ * A real PostgreSQL for the tests that need one, started in about a second. Needs nothing but `npm ci`:
  * - works where install scripts were skipped (it makes the links of the shared libraries itself);
  * - works as root (drops to `nobody`, as Postgres refuses to run as root; no user is made on the host);
  * - works where the checkout lies under a folder that the other user cannot enter (copies the binaries).
- *
- * Only the files called `*.postgres.test.ts` get it (vitest.config.ts): other suites do not wait for the second it takes.
  */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
@@ -12,14 +10,6 @@ import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { TestProject } from 'vitest/node';
-
-declare module 'vitest' {
-  interface ProvidedContext {
-    /** A database of a throw-away server, superuser rights. Take a database of your own: see postgres-database.ts. */
-    pgUrl: string;
-  }
-}
 
 interface User {
   readonly uid?: number;
@@ -32,12 +22,6 @@ export interface Postgres {
   /** Ends it and starts it again at the same address, with all it held: `SIGINT` parts from everybody, `SIGQUIT` is a crash. */
   restart(signal: 'SIGINT' | 'SIGQUIT'): Promise<void>;
   stop(): Promise<void>;
-}
-
-export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const { url, stop } = await startPostgres();
-  project.provide('pgUrl', url);
-  return stop;
 }
 
 /** Starts a throw-away server, with further settings (`name=value`); `stop` ends it and removes everything of it. */

@@ -1,7 +1,7 @@
 /** What the conformance suite needs of an engine besides the Target itself: a fresh warehouse and a way to look at it from outside. */
 import { rm } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
-import type { Clock } from '../../src/core/clock.ts';
+import { type Clock, systemClock } from '../../src/core/clock.ts';
 import type { WarehouseSettings } from '../../src/warehouse/settings.ts';
 import type { Target } from '../../src/warehouse/target.ts';
 import type { TargetName } from '../../src/warehouse/target-name.ts';
@@ -70,6 +70,9 @@ export async function rowsOf(target: Target, sql: string): Promise<readonly (rea
 export async function removeFolder(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true });
 }
+
+/** A clock for whom no time passes while others are at work, however long they take: bounded waits do not end. */
+export const patientClock: Clock = { now: () => Date.parse('2026-01-05T00:00:00Z'), sleep: systemClock.sleep };
 
 /** A clock whose time passes only by sleeping, so that bounded waits end at once. */
 export function leapingClock(startMs = Date.parse('2026-01-05T00:00:00Z')): Clock {

@@ -10,6 +10,7 @@ import type { StartProgram } from '../../../src/serve/program-process.ts';
 import { pipelineRow, READER, WELL } from '../../serve/page-made-up.ts';
 import { openPageScene, type PageSceneOptions, TOKEN, typing } from '../../serve/page-scene.ts';
 import { openBrowser, unpackBrowser } from '../../support/chromium.ts';
+import { HANG_MS } from '../../support/hang.ts';
 import { openWorld, type World } from '../../support/nights.ts';
 
 let browser: Browser;
@@ -48,7 +49,7 @@ async function tab(options: BrowserContextOptions, isOurs: (url: URL) => boolean
   const context = await browser.newContext({ locale: 'en-US', viewport: { width: 1280, height: 900 }, ...options });
   onTestFinished(() => context.close());
   const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(HANG_MS);
   const troubles: string[] = [];
   page.on('console', (message) => {
     if (['error', 'warning'].includes(message.type())) troubles.push(message.text());

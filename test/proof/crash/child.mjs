@@ -10,14 +10,23 @@ const { openApp } = await load('src/app.js');
 const { loadConfig } = await load('src/config.js');
 const { runNight } = await load('src/run/night.js');
 
-const ahead = Number(nowMs) - Date.now();
+/** Pauses up to this pass at once, as they do for the nights of this process's parent; timeouts are longer. */
+const LONGEST_PAUSE_MS = 100_000;
+let ahead = Number(nowMs) - Date.now();
+const now = () => Date.now() + ahead;
 const clock = {
-  now: () => Date.now() + ahead,
+  now,
   sleep: (ms, signal) =>
     new Promise((resolve, reject) => {
-      const timer = setTimeout(resolve, Math.min(ms, 2 ** 31 - 1));
+      const dueMs = now() + ms;
+      const pass = () => {
+        ahead = Math.max(ahead, dueMs - Date.now());
+        resolve();
+      };
+      const timer = ms <= LONGEST_PAUSE_MS ? setImmediate(pass) : setTimeout(resolve, Math.min(ms, 2 ** 31 - 1));
       signal?.addEventListener('abort', () => {
         clearTimeout(timer);
+        clearImmediate(timer);
         reject(signal.reason);
       });
     }),

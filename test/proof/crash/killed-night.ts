@@ -2,8 +2,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
-import { inject } from 'vitest';
-import type { World } from '../../support/nights.ts';
+import { expect, inject } from 'vitest';
+import { verify } from '../../../src/run/verify.ts';
+import { openWorld, type World } from '../../support/nights.ts';
 
 export interface Stop {
   /** A step, or a step and a pipeline with a space between; one that never comes lets the night go on. */
@@ -31,4 +32,25 @@ export function startNight(world: World, { step, occurrence = 0, names = [] }: S
 export async function endOf(child: ChildProcess): Promise<NodeJS.Signals | null> {
   const [, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
   return signal;
+}
+
+/** After a night that was not disturbed. */
+export async function openKilledWorld(): Promise<World> {
+  const world = await openWorld({ lookbackDays: 4, windowDays: 2 });
+  await world.night();
+  return world;
+}
+
+/** A day later an item has moved, and a night dies there: the next one ends as if there had been none. */
+export async function expectRecovery(world: World, stop: Stop): Promise<void> {
+  world.passDays(1);
+  const { from, to } = world.lookback();
+  world.sandbox.change({ kind: 'move-item', ...world.itemOn(from), toDay: to });
+  expect(await nightKilledAt(world, stop)).toBe('SIGKILL');
+  world.clock.set(world.clock.now() + 60_000); // the killed night's clock ran on
+  const { exitCode, errors } = await world.night();
+  expect(errors).toEqual([]);
+  expect(exitCode).toBe(0);
+  expect(await world.differences(world.lookback())).toEqual([]);
+  expect((await world.within(verify)).differences).toEqual([]);
 }

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { FetchRecord } from '../../../src/core/records.ts';
 import { packPlace } from '../../../src/extract/pack-entry.ts';
 import { verify } from '../../../src/run/verify.ts';
+import { HANG_MS } from '../../support/hang.ts';
 import { listEans, openLookupWorld, rateDifferences } from '../../support/lookups.ts';
 import type { World } from '../../support/nights.ts';
 import { fileDifferences, flawsIn, historyOf, productDifferences, VERSIONED } from '../../support/versions.ts';
@@ -165,7 +166,7 @@ describe('killed', () => {
     const work = path.join(world.home, 'work');
     await vi.waitFor(
       async () => expect((await readdir(work, { recursive: true })).join(' ')).toMatch(/reductions\/decoded/),
-      { timeout: 20_000, interval: 20 },
+      { timeout: HANG_MS, interval: 20 },
     );
     child.kill('SIGKILL');
     expect(await end).toBe('SIGKILL');

@@ -10,6 +10,7 @@ import type { RunRecord } from '../../../src/core/records.ts';
 import { verify } from '../../../src/run/verify.ts';
 import { fileLocks } from '../../../src/store/file-locks.ts';
 import { readSchedule, writeSchedule } from '../../../src/store/scheduled.ts';
+import { HANG_MS } from '../../support/hang.ts';
 import { openWorld, type World } from '../../support/nights.ts';
 
 const REPORTS = ['promotions', 'orders', 'commissions'];
@@ -74,7 +75,7 @@ async function records(): Promise<RunRecord[]> {
 }
 
 /** Waits until something of the other process has come true. */
-const eventually = (claim: () => Promise<void>) => vi.waitFor(claim, { timeout: 50_000, interval: 100 });
+const eventually = (claim: () => Promise<void>) => vi.waitFor(claim, { timeout: HANG_MS, interval: 100 });
 
 const nightIsDone = () => eventually(async () => expect((await scheduled())?.orders?.last?.result).toBe('done'));
 

@@ -8,7 +8,7 @@ import { addDays, type Day } from '../../../src/core/days.ts';
 import { readMigrations } from '../../../src/warehouse/migrations.ts';
 import { type LoadSlice, receiptsOf } from '../../../src/warehouse/target.ts';
 import { day, publicationOf, type RowText } from '../../support/slices.ts';
-import { type NewWarehouse, rowsOf, useBench } from '../bench.ts';
+import { type NewWarehouse, patientClock, rowsOf, useBench } from '../bench.ts';
 import { fetchRecord } from './recording.ts';
 import { boundary, chains } from './versions.ts';
 
@@ -130,7 +130,7 @@ export function atLength(newWarehouse: NewWarehouse): void {
 
     test(`are applied once by ${PROCESSES} publications at once, and all of those succeed`, async () => {
       const published = (await bench.maker.many(orders, FIRST, PROCESSES, 1)).map((slice, i) =>
-        bench.warehouse.open().publish(publicationOf(`r${i}`, [slice])),
+        bench.warehouse.open(patientClock).publish(publicationOf(`r${i}`, [slice])),
       );
       for (const result of await Promise.all(published)) expect(result).toMatchObject({ slices: 1, rows: 1 });
       const counts =
