@@ -17,6 +17,7 @@ import { Pacing } from './partner/pacing.ts';
 import type { Area } from './partner/settings.ts';
 import { CachedTokenSource } from './partner/token.ts';
 import type { LookupContext, Partner, RunContext, Step } from './run/context.ts';
+import { demandNew } from './store/backups.ts';
 import { fileLocks } from './store/file-locks.ts';
 import { openSqliteState } from './store/sqlite.ts';
 import type { State } from './store/state.ts';
@@ -46,7 +47,8 @@ export async function openApp(world: Surroundings): Promise<App> {
   const { config, clock } = world;
   const paths = config.home;
   await makeHome(paths.root);
-  const state = await openSqliteState(paths.database);
+  const shown = [paths.lake, paths.vault, paths.backups];
+  const state = await openSqliteState(paths.database, () => demandNew(paths.database, shown));
   const targets = openTargets(config, clock);
   const pacing = new Pacing({
     state,

@@ -1,6 +1,6 @@
-/** replay, rebuild and release: loading without calling the service. */
+/** replay and release: loading without calling the service. */
 import type { Command } from 'commander';
-import { runRebuild, runRelease, runReplay } from '../run/again.ts';
+import { runRelease, runReplay } from '../run/again.ts';
 import type { CliContext } from './context.ts';
 import { addExamples } from './help.ts';
 import { tellOutcome } from './outcome.ts';
@@ -10,7 +10,6 @@ import { withRun } from './with-run.ts';
 
 export function register(program: Command, cli: CliContext): void {
   registerReplay(program, cli);
-  registerRebuild(program, cli);
   registerRelease(program, cli);
 }
 
@@ -27,18 +26,6 @@ function registerReplay(program: Command, cli: CliContext): void {
       tellOutcome(cli, outcome, options.json ?? false);
     });
   addExamples(command, [['replay orders --from 2026-03-01 --to 2026-03-31', 'March again, from the stored answers']]);
-}
-
-function registerRebuild(program: Command, cli: CliContext): void {
-  const command = program
-    .command('rebuild')
-    .description('make a warehouse afresh from the lake')
-    .option('--target <name>', 'duckdb or postgres; all that are switched on when absent')
-    .option('--json', 'print the result as one JSON document')
-    .action(async ({ target, json = false }: { target?: string; json?: boolean }) => {
-      tellOutcome(cli, await withRun(cli, (context) => runRebuild(context, target)), json);
-    });
-  addExamples(command, [['rebuild --target duckdb', 'after the DuckDB file was lost']]);
 }
 
 function registerRelease(program: Command, cli: CliContext): void {

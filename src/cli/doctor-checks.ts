@@ -17,6 +17,7 @@ import {
 } from './doctor-finding.ts';
 import { checkHomeParts, checkHomeRights } from './doctor-home.ts';
 import { checkSignatures } from './doctor-signature.ts';
+import { checkState } from './doctor-state.ts';
 
 /** What the checks reach out to; each is handed in, so that a check is the same against anything. */
 export interface DoctorWorld {
@@ -56,6 +57,7 @@ export async function runChecks(world: DoctorWorld): Promise<NamedFinding[]> {
     ['home', () => checkHome(world.config.home.root)],
     ['rights', () => checkHomeRights(world.config.home.root, world.uid)],
     ['owners', () => checkHomeParts(world.config.home.root, world.uid)],
+    ['state', () => checkState(world.config.home, world.uid)],
     ['disk', () => checkDisk(world.config.home.root)],
     ['duckdb', checkDuckdb],
     ['warehouse', world.warehouse],

@@ -34,7 +34,7 @@ export function register(program: Command, context: CliContext): void {
     .command('doctor')
     .summary('check everything and say the mend')
     .description(
-      'Checks Node, settings, the home directory and whose it is, disk, both warehouses, time zones, the receiver of push messages, ' +
+      'Checks Node, settings, the home directory and whose it is, the state and its backup, disk, both warehouses, time zones, the receiver of push messages, ' +
         'signatures, credentials and the token on disk. With --online also the credentials, every endpoint, the clock and the webhook. ' +
         'Exits with 0 when nothing is broken, 1 when something is, 2 when the settings cannot be read.',
     )

@@ -19,6 +19,7 @@ import * as plan from './plan.ts';
 import * as prune from './prune.ts';
 import * as ask from './query/ask.ts';
 import * as sql from './query/sql.ts';
+import * as rebuild from './rebuild.ts';
 import * as rejects from './rejects.ts';
 import * as run from './run.ts';
 import * as sandbox from './sandbox.ts';
@@ -42,6 +43,7 @@ const COMMANDS: readonly CommandFile[] = [
   explain,
   rejects,
   again,
+  rebuild,
   verify,
   prune,
   erase,

@@ -13,6 +13,8 @@ export interface HomePaths {
   readonly locks: string;
   /** The database of everything that is remembered between runs. */
   readonly database: string;
+  /** Copies of it, the newest of each day. */
+  readonly backups: string;
   /** What is remembered between runs and is not in the database yet. */
   readonly state: string;
   /** Scratch space of runs; whatever lies there may be deleted when no run is at work. */
@@ -34,6 +36,7 @@ export function homePaths(root: string): HomePaths {
     runs: at('runs'),
     locks: at('locks'),
     database: at('state.db'),
+    backups: at('backups'),
     state: at('state'),
     work: at('work'),
     inbox: at('inbox'),

@@ -130,9 +130,15 @@ export async function keepReleased({ state }: RunContext, digests: ReadonlyMap<s
   await writeReleased(state, new Map(renamed));
 }
 
-/** What killed processes left in the scratch space, a warehouse that was set aside because it is damaged. Our own folder stays. */
+/**
+ * What killed processes left in the scratch space, a warehouse or state that was set aside because it is damaged, and backups of the
+ * state, which the end of the run makes afresh. Our own folder stays.
+ */
 export async function dropLeftovers({ paths }: RunContext, own: string): Promise<void> {
   await rm(`${paths.warehouse}.damaged`, { force: true });
+  await rm(paths.backups, { recursive: true, force: true });
+  for (const name of await namesIn(paths.root))
+    if (name.startsWith(`${path.basename(paths.database)}.damaged-`)) await rm(path.join(paths.root, name));
   for (const name of await namesIn(paths.work))
     if (path.join(paths.work, name) !== own && !isInUse(name))
       await rm(path.join(paths.work, name), { recursive: true, force: true });

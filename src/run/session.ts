@@ -3,12 +3,14 @@
  */
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { dayAt } from '../core/days.ts';
 import { asEtlError, EtlError, EXIT, exitCodeOf } from '../core/errors.ts';
 import { fieldsAbout, logWith, TOLD_AT_END } from '../core/log.ts';
 import type { Pipeline } from '../core/pipeline.ts';
 import type { BudgetWait, PublishedRecord, RunRecord, RunResult, RunSummary } from '../core/records.ts';
 import { spanning } from '../core/tracer.ts';
 import { Engine } from '../engine/duckdb.ts';
+import { backUpState } from '../store/backups.ts';
 import { whoHolds } from '../store/locks.ts';
 import type { Check } from '../warehouse/checks.ts';
 import type { Target } from '../warehouse/target.ts';
@@ -124,6 +126,7 @@ export async function runSession(
   for (const target of publishing.targets) checks.set(target, await checksFor(context, target));
   const lock = await takeRunLock(context, command);
   try {
+    await context.state.file?.prove();
     await clearWork(context.paths.work);
     // Not after a run that failed either: a full disk may have stopped a commit whose files were in place already.
     await context.lake.recover(await endedWell(context.paths.runs));
@@ -147,6 +150,7 @@ export async function runSession(
         const outcome = await perform(session, work, publishing.after);
         span.set({ result: outcome.run.result, exit_code: outcome.exitCode });
         span.fail(outcome.errors[0]);
+        await backUp(context, outcome);
         return outcome;
       });
     } finally {
@@ -269,6 +273,18 @@ async function takeRunLock(context: RunContext, command: string) {
   throw new EtlError('locked', 'run', `another run is at work: ${await whoHolds(context.locks, RUN_LOCK)}`, {
     hint: 'wait until it ends, or look at partner-etl status',
   });
+}
+
+/** After a run that ended well. That there is no backup fails no run: the next one makes it. */
+async function backUp({ state, paths, clock, timeZone, log }: RunContext, { run }: RunOutcome): Promise<void> {
+  if (state.file === null || (run.result !== 'done' && run.result !== 'set_aside')) return;
+  const nowMs = clock.now();
+  try {
+    await backUpState(state.file, paths.backups, dayAt(nowMs, timeZone), nowMs);
+  } catch (thrown) {
+    const { message, code } = asEtlError(thrown);
+    log.warn(`the state could not be backed up, the next run tries again: ${message}`, { code });
+  }
 }
 
 /** Removes what earlier runs left behind; only under the run lock. */

@@ -4,6 +4,7 @@ import type { PushSettings, ServeSettings } from '../config.ts';
 import { EtlError } from '../core/errors.ts';
 import type { RunContext } from '../run/context.ts';
 import { RECEIVER_LOCK } from '../run/inbox.ts';
+import { SCHEDULER_LOCK } from '../run/rebuild-state.ts';
 import { whoHolds } from '../store/locks.ts';
 import { watchForAlerts } from './alert-watch.ts';
 import { type HealthSources, healthOf, healthRoutes } from './health.ts';
@@ -51,6 +52,7 @@ const END_MS = 19_000;
 export async function serve(options: ServeOptions): Promise<void> {
   const { context, push, settings, onReady, onHung } = options;
   const { signal, clock, log } = context;
+  await context.state.file?.prove();
   const parts = new OpenParts(log);
   const over = new AbortController();
   let scheduler: Scheduler | null = null;
@@ -117,7 +119,7 @@ async function takeLocks({ context, push, settings, command }: ServeOptions, par
   };
   if (push.enabled) await take(RECEIVER_LOCK, 'receiver', 'receiver', 'two receivers cannot write into one inbox');
   if (settings.schedule)
-    await take('scheduler', 'scheduler', 'scheduler', 'two schedulers would start every run twice');
+    await take(SCHEDULER_LOCK, 'scheduler', 'scheduler', 'two schedulers would start every run twice');
   return held;
 }
 

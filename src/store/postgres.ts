@@ -33,6 +33,7 @@ export async function openPostgresState(url: string): Promise<State> {
         await sql`SELECT pg_advisory_xact_lock(${sql.lit(WRITER_LOCK)})`.execute(tx);
         return work(tx);
       }),
+    file: null,
     close: () => db.destroy(),
   };
   try {

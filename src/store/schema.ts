@@ -13,10 +13,17 @@ const VERSION = 1;
 type RunScript = (script: string, tx: StateTransaction) => void | Promise<void>;
 
 /** `place`: what people call the database. Errors: `failed/newer_state`, `failed/older_state`. */
-export async function prepareSchema(state: State, place: string, run: RunScript): Promise<void> {
+export async function prepareSchema(
+  state: State,
+  place: string,
+  run: RunScript,
+  mayMake = async () => {},
+): Promise<void> {
   const found = await versionOf(state.db, state.engine);
-  if (found === null) await state.write((tx) => createTables(tx, state, run));
-  else if (found !== VERSION) throw otherVersion(place, found);
+  if (found === null) {
+    await mayMake();
+    await state.write((tx) => createTables(tx, state, run));
+  } else if (found !== VERSION) throw otherVersion(place, found);
 }
 
 /** null: there are no tables yet. */

@@ -15,6 +15,7 @@ import {
   type QueryResult,
   SqliteDialect,
   SqliteDriver,
+  sql,
 } from 'kysely';
 import Database from 'libsql';
 import { systemClock } from '../core/clock.ts';
@@ -29,26 +30,38 @@ const kept = new Set<Database.Database>();
 /** How long a statement waits for the transactions of other processes. */
 const BUSY_MS = 10_000;
 const LONGEST_PAUSE_MS = 16;
+/** Beginnings of the codes with which SQLite says that the file is damaged. */
+const DAMAGED = ['SQLITE_CORRUPT', 'SQLITE_NOTADB'];
 
 /**
  * Opens the state and makes its tables where there are none. The file holds the short-lived token, so nobody else may read it.
- * Errors: `failed/damaged_state` for what is no sound database, `failed/foreign_state`, `failed/newer_state`, `failed/older_state`.
+ * `mayMake` is done before tables are made, and throws where there should be some already. Errors: those of it;
+ * `failed/damaged_state` for what is no sound database, `failed/foreign_state`, `failed/newer_state`, `failed/older_state`.
  */
-export async function openSqliteState(file: string): Promise<State> {
+export async function openSqliteState(file: string, mayMake: () => Promise<void> = async () => {}): Promise<State> {
   await mkdir(path.dirname(file), { recursive: true });
   demandOwnFile(file);
   closeSync(openSync(file, 'a', 0o600));
   chmodSync(file, 0o600);
   const database = open(file);
-  const db = new Kysely<StateTables>({ dialect: new PatientDialect(database) });
+  const db = new Kysely<StateTables>({ dialect: new PatientDialect(database, file) });
   const state: State = {
     engine: 'sqlite',
     db,
     write: (work) => db.transaction().execute(work),
+    file: {
+      path: file,
+      async prove() {
+        demandSound(file, (await sql<Quick>`PRAGMA quick_check`.execute(db)).rows);
+      },
+      async copyTo(copy) {
+        await sql`VACUUM INTO ${copy}`.execute(db);
+      },
+    },
     close: async () => void kept.add(database),
   };
   try {
-    await prepareSchema(state, file, (script) => void database.exec(script));
+    await prepareSchema(state, file, (script) => void database.exec(script), mayMake);
   } catch (cause) {
     await state.close();
     throw cause instanceof EtlError ? cause : damaged(file, cause);
@@ -83,21 +96,26 @@ function open(file: string): Database.Database {
   }
 }
 
-/**
- * Whether every page of the file is sound; grows with the file (some 100 MB a second), so a run looks once at its beginning.
- * Errors: `failed/damaged_state` with what SQLite says.
- */
-export function proveSqliteFile(file: string): void {
+/** Whether a file that nobody has open holds a state, or no table at all. Errors: `failed/damaged_state` when a page of it is not sound. */
+export function proveSqliteFile(file: string): boolean {
   const database = new Database(file);
   try {
-    const rows = database.pragma('quick_check') as readonly { readonly quick_check: string }[];
-    const said = rows.map((row) => row.quick_check).join('; ');
-    if (said !== 'ok') throw new Error(said);
+    demandSound(file, database.pragma('quick_check') as readonly Quick[]);
+    return (database.pragma('table_info(state_version)') as readonly unknown[]).length > 0;
   } catch (cause) {
-    throw damaged(file, cause);
+    throw cause instanceof EtlError ? cause : damaged(file, cause);
   } finally {
     database.close();
   }
+}
+
+interface Quick {
+  readonly quick_check: string;
+}
+
+function demandSound(file: string, rows: readonly Quick[]): void {
+  const said = rows.map((row) => row.quick_check).join('; ');
+  if (said !== 'ok') throw damaged(file, new Error(said));
 }
 
 function damaged(file: string, cause: unknown): EtlError {
@@ -110,24 +128,26 @@ function damaged(file: string, cause: unknown): EtlError {
 }
 
 class PatientDialect extends SqliteDialect {
+  private readonly connection: PatientConnection;
   private readonly database: Database.Database;
 
-  constructor(database: Database.Database) {
+  constructor(database: Database.Database, file: string) {
     super({ database });
     this.database = database;
+    this.connection = new PatientConnection(database, file);
   }
 
   override createDriver(): SqliteDriver {
-    return new PatientDriver(this.database);
+    return new PatientDriver(this.database, this.connection);
   }
 }
 
 class PatientDriver extends SqliteDriver {
   private readonly connection: PatientConnection;
 
-  constructor(database: Database.Database) {
+  constructor(database: Database.Database, connection: PatientConnection) {
     super({ database });
-    this.connection = new PatientConnection(database);
+    this.connection = connection;
   }
 
   override async acquireConnection(): Promise<DatabaseConnection> {
@@ -142,21 +162,23 @@ class PatientDriver extends SqliteDriver {
 
 class PatientConnection implements DatabaseConnection {
   private readonly database: Database.Database;
+  private readonly file: string;
 
-  constructor(database: Database.Database) {
+  constructor(database: Database.Database, file: string) {
     this.database = database;
+    this.file = file;
   }
 
   /** By `exec`: a prepared BEGIN that has failed would keep its outdated view of the file, and could never begin. */
   begin(): Promise<void> {
-    return patiently(() => void this.database.exec('BEGIN IMMEDIATE'));
+    return this.patiently(() => void this.database.exec('BEGIN IMMEDIATE'));
   }
 
   /** One statement for all tries: the next try resets what the one before has begun. */
   async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
-    const statement = await patiently(() => this.database.prepare(sql));
-    if (statement.reader) return { rows: await patiently(() => statement.all(parameters) as R[]) };
-    const { changes } = await patiently(() => statement.run(parameters));
+    const statement = await this.patiently(() => this.database.prepare(sql));
+    if (statement.reader) return { rows: await this.patiently(() => statement.all(parameters) as R[]) };
+    const { changes } = await this.patiently(() => statement.run(parameters));
     return { rows: [], numAffectedRows: BigInt(changes) };
   }
 
@@ -164,21 +186,22 @@ class PatientConnection implements DatabaseConnection {
   async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
     throw new EtlError('bug', 'no_stream', 'the state is read in pages, not as a stream');
   }
-}
 
-/** Tries again what found the file busy, until BUSY_MS have passed: of real time, as other processes go by it. */
-async function patiently<T>(work: () => T): Promise<T> {
-  const until = systemClock.now() + BUSY_MS;
-  for (let pauseMs = 1; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
-    try {
-      return work();
-    } catch (error) {
-      if (!isBusy(error) || systemClock.now() >= until) throw error;
+  /** Tries again what found the file busy, until BUSY_MS have passed: of real time, as other processes go by it. */
+  private async patiently<T>(work: () => T): Promise<T> {
+    const until = systemClock.now() + BUSY_MS;
+    for (let pauseMs = 1; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+      try {
+        return work();
+      } catch (error) {
+        if (DAMAGED.some((code) => codeOf(error).startsWith(code))) throw damaged(this.file, error);
+        if (!codeOf(error).startsWith('SQLITE_BUSY') || systemClock.now() >= until) throw error;
+      }
+      await systemClock.sleep(pauseMs);
     }
-    await systemClock.sleep(pauseMs);
   }
 }
 
-function isBusy(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY');
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
 }

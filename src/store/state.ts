@@ -18,5 +18,15 @@ export interface State {
   readonly db: StateDb;
   /** Commits when `work` resolves, rolls back when it throws. Keep it short: whoever wants to write waits for it. */
   write<T>(work: (tx: StateTransaction) => Promise<T>): Promise<T>;
+  /** Where it is one: a server proves and backs up its databases by its own means. */
+  readonly file: StateFile | null;
   close(): Promise<void>;
+}
+
+export interface StateFile {
+  readonly path: string;
+  /** Grows with the file (some 100 MB a second), so a run looks once at its beginning. Errors: `failed/damaged_state`. */
+  prove(): Promise<void>;
+  /** Writes a copy of what is committed now to a file that is empty or not there. */
+  copyTo(file: string): Promise<void>;
 }

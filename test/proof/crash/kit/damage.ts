@@ -26,7 +26,9 @@ const FILES: Readonly<Record<string, RegExp>> = {
   inbox: /^inbox\//,
   state: /^state\/(?!erasures)/,
   erasures: /^state\/erasures/,
-  locks: /^locks\//,
+  'state-database': /^state\.db$/,
+  'state-backups': /^backups\//,
+  locks: /^locks\/.*\.json$/,
   duckdb: /^warehouse\.duckdb$/,
   'duckdb-wal': /^warehouse\.duckdb\.wal$/,
 };
