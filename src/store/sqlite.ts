@@ -96,12 +96,21 @@ function open(file: string): Database.Database {
   }
 }
 
-/** Whether a file that nobody has open holds a state, or no table at all. Errors: `failed/damaged_state` when a page of it is not sound. */
+/**
+ * Whether the file holds a state, or no table at all. It is attached to a database in memory, so that it is let go of at once: a
+ * connection of its own would end whenever its statements are garbage, and take the side files of what has replaced the file with it.
+ * Errors: `failed/damaged_state` when a page of it is not sound.
+ */
 export function proveSqliteFile(file: string): boolean {
-  const database = new Database(file);
+  const database = new Database(':memory:');
   try {
-    demandSound(file, database.pragma('quick_check') as readonly Quick[]);
-    return (database.pragma('table_info(state_version)') as readonly unknown[]).length > 0;
+    database.exec(`ATTACH '${file.replaceAll("'", "''")}' AS proven`);
+    try {
+      demandSound(file, database.pragma('proven.quick_check') as readonly Quick[]);
+      return (database.pragma('proven.table_info(state_version)') as readonly unknown[]).length > 0;
+    } finally {
+      database.exec('DETACH proven');
+    }
   } catch (cause) {
     throw cause instanceof EtlError ? cause : damaged(file, cause);
   } finally {
