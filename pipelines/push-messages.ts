@@ -40,9 +40,7 @@ export const pushMessages = declarePipeline({
     column(14, 'bodies', 'count', 'different bodies among its deliveries; more than 1: it was told in several ways', {
       from: 'made by partner-etl: counted by sha256',
     }),
-    column(15, 'position', 'count', 'place of the first delivery in its inbox segment (fetch_id), from 0', {
-      from: 'made by the receiver',
-    }),
+    column(15, 'deliveryId', 'text', 'the first delivery', { from: 'made by the receiver' }),
   ],
   derived: [],
   key: ['retailer_id', 'resource', 'type', 'resource_id', 'timestamp'],
@@ -60,29 +58,28 @@ export const pushDeliveries = declarePipeline({
   source: { kind: 'part', of: 'push-messages' },
   table: 'push_delivery',
   columns: [
-    column(1, 'segment', 'text', 'inbox segment that it was written to; its fetch_id', {
+    column(1, 'deliveryId', 'text', 'names the delivery; sorts by when it was accepted', {
       required: true,
       from: 'made by the receiver',
     }),
-    column(2, 'position', 'count', 'place in the segment, from 0', { required: true, from: 'made by the receiver' }),
-    column(3, 'receivedOn', 'day', 'day of the delivery', {
+    column(2, 'receivedOn', 'day', 'day of the delivery', {
       required: true,
       from: 'made by partner-etl: the day of received_at in the time zone of the service',
     }),
-    column(4, 'receivedAt', 'utc-time', 'when it was received', { required: true, from: 'made by the receiver' }),
-    column(5, 'sourceAddress', 'text', 'where it came from', { from: 'where the connection came from' }),
-    column(6, 'retailerId', 'text', 'the receiving retailer', { required: true }),
-    column(7, 'timestamp', 'utc-time', 'when the service handled the event', { required: true }),
-    column(8, 'resource', 'text', 'what the event is about', { required: true, from: '`event.resource`' }),
-    column(9, 'type', 'text', 'what happened', { required: true, from: '`event.type`' }),
-    column(10, 'resourceId', 'text', 'the resource concerned', { required: true, from: '`event.resourceId`' }),
-    column(11, 'keyId', 'text', 'key set that signed it', { from: '`keyId` of the Signature header' }),
-    column(12, 'bodySha256', 'text', 'of the body', { from: 'made by the receiver' }),
+    column(3, 'receivedAt', 'utc-time', 'when it was received', { required: true, from: 'made by the receiver' }),
+    column(4, 'sourceAddress', 'text', 'where it came from', { from: 'where the connection came from' }),
+    column(5, 'retailerId', 'text', 'the receiving retailer', { required: true }),
+    column(6, 'timestamp', 'utc-time', 'when the service handled the event', { required: true }),
+    column(7, 'resource', 'text', 'what the event is about', { required: true, from: '`event.resource`' }),
+    column(8, 'type', 'text', 'what happened', { required: true, from: '`event.type`' }),
+    column(9, 'resourceId', 'text', 'the resource concerned', { required: true, from: '`event.resourceId`' }),
+    column(10, 'keyId', 'text', 'key set that signed it', { from: '`keyId` of the Signature header' }),
+    column(11, 'bodySha256', 'text', 'of the body', { from: 'made by the receiver' }),
   ],
   derived: [],
-  key: ['segment', 'position'],
+  key: ['delivery_id'],
   versions: null,
   day: 'received_on',
-  sort: ['segment', 'position'],
+  sort: ['delivery_id'],
   settledWhen: 'true',
 });

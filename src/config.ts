@@ -99,7 +99,6 @@ export interface PushSettings {
   readonly oldestDays: number;
   readonly copiesKept: number;
   readonly keyRefreshSeconds: number;
-  readonly sealSeconds: number;
   readonly inboxMiB: number;
   readonly refusedMiB: number;
 }
@@ -119,7 +118,6 @@ export interface RetentionSettings {
   readonly vaultDays: number | null;
   readonly vaultMiB: number | null;
   readonly refusedDays: number | null;
-  readonly tornDays: number | null;
   readonly runsDays: number | null;
 }
 

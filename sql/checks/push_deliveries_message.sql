@@ -2,7 +2,7 @@
 -- about: every delivery is one of a push message that is known
 -- pipeline: push-messages
 -- mend: make both again from the vault: partner-etl replay push-messages --from D --to D
-SELECT delivery.received_on AS slice_day, delivery.segment, delivery.position, delivery.resource, delivery.resource_id
+SELECT delivery.received_on AS slice_day, delivery.delivery_id, delivery.resource, delivery.resource_id
 FROM warehouse.push_delivery AS delivery
 WHERE {on_days:received_on} AND NOT EXISTS (
   SELECT 1 FROM warehouse.fact_push_message AS message

@@ -18,16 +18,15 @@ CREATE TABLE warehouse.fact_push_message (
   last_delivered_at  TIMESTAMP WITH TIME ZONE,
   deliveries         BIGINT,
   bodies             BIGINT,
-  position           BIGINT,
+  delivery_id        VARCHAR,
   extra              JSON,
   fetch_id           VARCHAR NOT NULL,
   loaded_at          TIMESTAMP WITH TIME ZONE NOT NULL
 );
 
--- One delivery, by the inbox segment that it was written to and its place there.
+-- One delivery, by the id that the receiver gave it.
 CREATE TABLE warehouse.push_delivery (
-  segment        VARCHAR NOT NULL,
-  position       BIGINT NOT NULL,
+  delivery_id    VARCHAR NOT NULL,
   received_on    DATE NOT NULL,
   received_at    TIMESTAMP WITH TIME ZONE NOT NULL,
   source_address VARCHAR,
@@ -168,7 +167,7 @@ WITH firsts AS (
     received_on AS day,
     first_delivered_at > "timestamp" + INTERVAL '1 minute' AS is_late,
     "timestamp" < max("timestamp") OVER (
-      PARTITION BY received_on ORDER BY first_delivered_at, fetch_id, position ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+      PARTITION BY received_on ORDER BY first_delivered_at, delivery_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
     ) AS is_out_of_order
   FROM main.fact_push_message
 ), messages AS (

@@ -17,7 +17,7 @@ CREATE TABLE warehouse.fact_push_message (
   last_delivered_at  timestamp with time zone,
   deliveries         bigint,
   bodies             bigint,
-  position           bigint,
+  delivery_id        text,
   extra              jsonb,
   fetch_id           text NOT NULL,
   loaded_at          timestamp with time zone NOT NULL,
@@ -26,10 +26,9 @@ CREATE TABLE warehouse.fact_push_message (
 CREATE INDEX fact_push_message_day ON warehouse.fact_push_message (received_on);
 CREATE INDEX fact_push_message_resource ON warehouse.fact_push_message (resource_id);
 
--- One delivery, by the inbox segment that it was written to and its place there.
+-- One delivery, by the id that the receiver gave it.
 CREATE TABLE warehouse.push_delivery (
-  segment        text NOT NULL,
-  position       bigint NOT NULL,
+  delivery_id    text NOT NULL,
   received_on    date NOT NULL,
   received_at    timestamp with time zone NOT NULL,
   source_address text,
@@ -43,7 +42,7 @@ CREATE TABLE warehouse.push_delivery (
   extra          jsonb,
   fetch_id       text NOT NULL,
   loaded_at      timestamp with time zone NOT NULL,
-  PRIMARY KEY (segment, position)
+  PRIMARY KEY (delivery_id)
 );
 CREATE INDEX push_delivery_day ON warehouse.push_delivery (received_on);
 
@@ -178,7 +177,7 @@ WITH firsts AS (
     received_on AS day,
     first_delivered_at > "timestamp" + INTERVAL '1 minute' AS is_late,
     "timestamp" < max("timestamp") OVER (
-      PARTITION BY received_on ORDER BY first_delivered_at, fetch_id, position ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+      PARTITION BY received_on ORDER BY first_delivered_at, delivery_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
     ) AS is_out_of_order
   FROM warehouse.fact_push_message
 ), messages AS (

@@ -85,3 +85,27 @@ CREATE TABLE scheduled (
   tries BIGINT,
   PRIMARY KEY (account, pipeline)
 );
+
+-- Deliveries of push messages that were accepted and wait for the pipeline. Ids sort in the order in which they were stored.
+CREATE TABLE inbox (
+  account TEXT NOT NULL,
+  delivery_id TEXT NOT NULL,
+  received_at TEXT NOT NULL,
+  source_address TEXT NOT NULL,
+  key_id TEXT NOT NULL,
+  -- What the message is about, for who waits for it.
+  resource TEXT NOT NULL,
+  resource_id TEXT NOT NULL,
+  -- Lower-case hex.
+  body_sha256 TEXT NOT NULL,
+  body BYTES NOT NULL,
+  PRIMARY KEY (account, delivery_id)
+);
+
+-- How much waits there, changed in the same transactions: to count a full inbox takes seconds. At most one row an account.
+CREATE TABLE inbox_size (
+  account TEXT NOT NULL,
+  messages BIGINT NOT NULL,
+  body_bytes BIGINT NOT NULL,
+  PRIMARY KEY (account)
+);

@@ -7,7 +7,7 @@ import { asEtlError, EXIT } from '../core/errors.ts';
 import { AREAS, type PartnerSettings } from '../partner/settings.ts';
 import { CachedTokenSource, type TokenSource, type TokenState } from '../partner/token.ts';
 import { endBan, pairOf } from '../partner/token-circuit.ts';
-import { announcedReceiver } from '../serve/receiver-proof.ts';
+import { type AnnouncedReceiver, announcedReceiver } from '../serve/receiver-proof.ts';
 import { openSqliteState } from '../store/sqlite.ts';
 import type { State } from '../store/state.ts';
 import { openDuckdbTarget } from '../warehouse/duckdb/target.ts';
@@ -151,7 +151,7 @@ async function askService(config: Config, { clock, signal }: CliContext): Promis
   const { findings, subscriptions } = await checkService(config, { clock, signal, random: Math.random });
   const { push, home } = config;
   const reached: NamedFinding[] = [];
-  const receiver = push.enabled ? await announcedReceiver(home) : null;
+  const receiver = push.enabled ? await receiverOf(home.database) : null;
   if (push.enabled) {
     const own = await guarded(() => checkOwnReceiver(receiver, push.path, clock));
     reached.push({ check: 'receiver answers', ...own });
@@ -243,6 +243,17 @@ export function judgeToken(state: TokenState): Finding {
   if (requestsLastHour >= mostPerHour)
     return warning(asked, 'look in the log why tokens do not last; no more are asked for within the hour');
   return ok(expiresAt === null ? `none on disk, ${asked}` : `on disk, expires at ${expiresAt}, ${asked}`);
+}
+
+/** What the state says; null where there is none yet: doctor makes nothing. */
+async function receiverOf(database: string): Promise<AnnouncedReceiver | null> {
+  if (!(await isThere(database))) return null;
+  const state = await openSqliteState(database);
+  try {
+    return await announcedReceiver(state.db);
+  } finally {
+    await state.close();
+  }
 }
 
 export function documentOf(findings: readonly NamedFinding[]) {

@@ -83,8 +83,8 @@ function reasonsText(reasons: Readonly<Record<string, number>>): string {
 function linesOf({ pipeline, calls, lookups, file, following, list, inbox }: PipelineEstimate): string[] {
   const n = (value: number) => value.toLocaleString('en-US');
   if (inbox) {
-    const waits = `${counted(inbox.segments, 'segment')} of the inbox (${(inbox.bytes / 1e6).toFixed(1)} MB)`;
-    return [`${pipeline}: takes in ${inbox.segments === 0 ? 'nothing: no segment of the inbox is ready' : waits}`];
+    const waits = `${counted(inbox.messages, 'message')} of the inbox (${(inbox.bytes / 1e6).toFixed(1)} MB)`;
+    return [`${pipeline}: takes in ${inbox.messages === 0 ? 'nothing: the inbox is empty' : waits}`];
   }
   if (list) return [`${pipeline}: asks for the list; ${askedText(list.asked_at)}`];
   if (following) {

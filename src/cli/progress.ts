@@ -138,7 +138,7 @@ const TO_DO: Readonly<Record<ProgressUnit, string>> = {
   window: 'fetch',
   call: 'make',
   file: 'fetch',
-  segment: 'take in',
+  message: 'take in',
   answer: 'load again from the vault',
   row: 'load',
 };

@@ -61,9 +61,9 @@ function tell(cli: CliContext, status: Status, schedule: Schedule): void {
   for (const { pipeline, lookups } of status.pipelines)
     if (lookups?.asked_at) cli.stdout.write(`${pipeline}: ${outcomesText(lookups)}last asked ${lookups.asked_at}\n`);
   for (const { pipeline, inbox } of status.pipelines)
-    if (inbox && inbox.segments > 0)
+    if (inbox && inbox.messages > 0)
       cli.stdout.write(
-        `${pipeline}: ${counted(inbox.segments, 'segment')} of the inbox (${(inbox.bytes / 1e6).toFixed(1)} MB) to be taken in\n`,
+        `${pipeline}: ${counted(inbox.messages, 'message')} of the inbox (${(inbox.bytes / 1e6).toFixed(1)} MB) to be taken in\n`,
       );
   for (const t of status.targets)
     cli.stdout.write(

@@ -33,7 +33,6 @@ export function pushSection() {
     oldestDays: whole(1, 36_500, 'days'),
     copiesKept: whole(1, 1_000_000, 'copies'),
     keyRefreshSeconds: whole(10, 86_400, 'seconds'),
-    sealSeconds: whole(1, 3600, 'seconds'),
     inboxMiB: whole(1, 1_048_576, 'MiB'),
     refusedMiB: whole(0, 65_536, 'MiB'),
   });

@@ -10,7 +10,6 @@ export function retentionSection() {
     vaultDays: days(),
     vaultMiB: whole(1, 1_073_741_824, 'MiB').nullable(),
     refusedDays: days(),
-    tornDays: days(),
     runsDays: days(),
   });
 }

@@ -31,7 +31,7 @@ export type WaitReason =
   /** Our own budget is used up. */
   | 'budget';
 
-export type ProgressUnit = 'window' | 'call' | 'file' | 'segment' | 'answer' | 'row';
+export type ProgressUnit = 'window' | 'call' | 'file' | 'message' | 'answer' | 'row';
 
 /** What bounds the calls of a pipeline. */
 export type ProgressBudget =

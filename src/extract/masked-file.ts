@@ -6,16 +6,17 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { moveIntoPlace } from '../disk/atomic.ts';
-import { encode, FORMAT_LINE, framesOf, readSegment } from './inbox-segment.ts';
+import type { StoredDelivery } from '../store/inbox.ts';
 import type { Masker } from './masker.ts';
+import { deliveryLine, readDeliveries } from './stored-deliveries.ts';
 
 const READ_BYTES = 1024 * 1024;
 
-/** What is in a file: a body of JSON, one that is packed, or deliveries of messages. */
-export type BodyKind = 'json' | 'gzip' | 'segment';
+/** What is in a file: a body of JSON, one that is packed, or deliveries of messages (packed). */
+export type BodyKind = 'json' | 'gzip' | 'deliveries';
 
 export function bodyKindOf(file: string): BodyKind {
-  return file.endsWith('.gz') ? 'gzip' : file.endsWith('.segment') ? 'segment' : 'json';
+  return file.endsWith('.ndjson.gz') ? 'deliveries' : file.endsWith('.gz') ? 'gzip' : 'json';
 }
 
 export interface MaskedBody {
@@ -28,23 +29,28 @@ export interface MaskedBody {
 /** The decoded bytes of the file, masked. Errors: of a file that is no such body. */
 export function maskedBytes(file: string, kind: BodyKind, masker: Masker): AsyncIterable<Uint8Array> {
   const stored = createReadStream(file, { highWaterMark: READ_BYTES });
-  if (kind === 'segment') return maskedSegment(stored, file, masker);
   if (kind === 'json') return masker.through(stored);
   const decoded = createGunzip({ chunkSize: READ_BYTES });
   stored.on('error', (error) => decoded.destroy(error));
   decoded.on('close', () => stored.destroy());
-  return masker.through(stored.pipe(decoded));
+  const bytes = stored.pipe(decoded);
+  return kind === 'deliveries' ? maskedDeliveries(bytes, file, masker) : masker.through(bytes);
 }
 
-/** The segment's bytes with the bodies of its deliveries masked. Errors: `failed/damaged_segment`. */
-export async function* maskedSegment(
+async function* maskedDeliveries(
   source: AsyncIterable<Uint8Array>,
   name: string,
   masker: Masker,
 ): AsyncGenerator<Uint8Array> {
-  yield FORMAT_LINE;
-  for await (const delivery of readSegment(source, name))
-    yield framesOf([encode({ ...delivery, body: masker.mask(delivery.body) })], false);
+  for await (const delivery of readDeliveries(source, name))
+    yield Buffer.from(deliveryLine(maskedDelivery(delivery, masker)));
+}
+
+/** The delivery itself where nothing in it is to be replaced. */
+export function maskedDelivery(delivery: StoredDelivery, masker: Masker): StoredDelivery {
+  const body = masker.mask(delivery.body);
+  if (body === delivery.body) return delivery;
+  return { ...delivery, body, bodySha256: createHash('sha256').update(body).digest('hex') };
 }
 
 /** Whether anything in the file is to be replaced. Errors: of a file that is no such body. */
@@ -67,7 +73,7 @@ export async function writeMasked(file: string, to: string, kind: BodyKind, mask
   }
   const source = Readable.from(hashed(), { objectMode: false });
   const out = createWriteStream(to, { mode: 0o600 });
-  if (kind === 'gzip') await pipeline(source, createGzip(), out);
+  if (kind !== 'json') await pipeline(source, createGzip(), out);
   else await pipeline(source, out);
   return { bytes, sha256: hash.digest('hex') };
 }

@@ -1,16 +1,15 @@
 /**
- * Segments of the inbox → lines of the pipelines push-messages and push-deliveries, which read the same file: a line a delivery.
+ * Deliveries of push messages → lines of the pipelines push-messages and push-deliveries, which read the same file: a line a delivery.
  *
  * For each delivery:  1 = a line + unreadable. What the receiver accepted can be read; only stricter rules could change that.
  */
-import { createHash } from 'node:crypto';
 import { isoTime } from '../core/clock.ts';
 import { type Day, dayAt } from '../core/days.ts';
 import { assert, EtlError } from '../core/errors.ts';
 import type { DriftRecord } from '../core/records.ts';
 import { type ExactJson, exactText, isExactObject } from '../json/exact-json.ts';
 import { DriftCounts, Line, type LineFile, LineSink, rejectRaw } from '../sources/lines.ts';
-import type { StoredDelivery } from './inbox-segment.ts';
+import type { StoredDelivery } from '../store/inbox.ts';
 import { fullTimestamp, type PushMessage, type ReadPushMessage, readPushMessage } from './push-message.ts';
 
 const PUSH_MESSAGES = 'push-messages';
@@ -31,7 +30,7 @@ export interface DeliveryLines extends LineFile {
   readonly drift: readonly DriftRecord[];
 }
 
-export interface TakenSegment {
+export interface TakenFetch {
   readonly deliveries: number;
   /** Epoch milliseconds of the earliest and the latest delivery; null without one. */
   readonly firstAtMs: number | null;
@@ -48,7 +47,7 @@ export class PushLines {
   private minute: { readonly number: number; readonly day: Day } | null = null;
   /** Number of the next line or reject. */
   private item = 0;
-  /** Number of the first one of the segment. */
+  /** Number of the first one of the fetch. */
   private firstItem = 0;
 
   private constructor(timeZone: string, lines: LineSink, unreadable: LineSink) {
@@ -63,14 +62,14 @@ export class PushLines {
     return new PushLines(timeZone, lines, await LineSink.open(folder, `${PUSH_MESSAGES}.unreadable`));
   }
 
-  /** Takes the deliveries of a segment. Errors: those of reading it; what came before them is taken then. */
-  async take(segmentId: string, deliveries: AsyncIterable<StoredDelivery>): Promise<TakenSegment> {
-    assert(/^[0-9A-Za-z-]+$/.test(segmentId), 'the id of a segment has characters that no id has');
+  /** Takes the deliveries of a fetch. Errors: those of reading them; what came before is taken then. */
+  async take(fetchId: string, deliveries: AsyncIterable<StoredDelivery>): Promise<TakenFetch> {
+    assert(/^[0-9A-Za-z-]+$/.test(fetchId), 'the id of a fetch has characters that no id has');
     this.firstItem = this.item;
     let count = 0;
     let [firstAtMs, lastAtMs]: [number | null, number | null] = [null, null];
     for await (const delivery of deliveries) {
-      this.takeOne(segmentId, delivery);
+      this.takeOne(fetchId, delivery);
       count++;
       const at = delivery.receivedAtMs;
       firstAtMs = Math.min(firstAtMs ?? at, at);
@@ -92,47 +91,46 @@ export class PushLines {
     await Promise.all([this.lines.flush(), this.unreadable.flush()]);
   }
 
-  private takeOne(segmentId: string, delivery: StoredDelivery): void {
+  private takeOne(fetchId: string, delivery: StoredDelivery): void {
     const day = this.dayOf(delivery.receivedAtMs);
     this.earliestMs = Math.min(this.earliestMs, delivery.receivedAtMs);
     const raw = rejectRaw(printable(delivery.body));
     try {
       const read = readPushMessage(delivery.body);
       this.earliestMs = Math.min(this.earliestMs, read.message.timestampMs);
-      this.lines.put(this.lineOf(segmentId, delivery, read.message, day, raw));
-      this.countDrift(segmentId, read);
+      this.lines.put(this.lineOf(fetchId, delivery, read.message, day, raw));
+      this.countDrift(fetchId, read);
     } catch (error) {
       if (!(error instanceof EtlError) || error.kind !== 'failed') throw error;
       const { code: reason, message: detail } = error;
-      this.unreadable.put({ fetch_id: segmentId, item: this.item - this.firstItem, day, reason, detail, raw });
+      this.unreadable.put({ fetch_id: fetchId, item: this.item - this.firstItem, day, reason, detail, raw });
     }
     this.item++;
   }
 
-  private lineOf(segmentId: string, delivery: StoredDelivery, message: PushMessage, day: Day, raw: string): Line {
+  private lineOf(fetchId: string, delivery: StoredDelivery, message: PushMessage, day: Day, raw: string): Line {
     const at = isoTime(delivery.receivedAtMs);
-    const told = { fetchId: segmentId, observedOn: day, observedFrom: at, firstItem: this.firstItem };
+    const told = { fetchId, observedOn: day, observedFrom: at, firstItem: this.firstItem };
     const line = new Line(this.item, told)
       .put('retailerId', message.retailerId)
       .putPlain('timestamp', fullTimestamp(message))
       .put('resource', message.resource)
       .put('type', message.type)
       .put('resourceId', message.resourceId);
-    if (message.metadata !== null) line.put('metadata', this.drift.jsonText(segmentId, 'metadata', message.metadata));
-    if (message.links !== null) line.put('links', this.drift.jsonText(segmentId, 'links', message.links));
+    if (message.metadata !== null) line.put('metadata', this.drift.jsonText(fetchId, 'metadata', message.metadata));
+    if (message.links !== null) line.put('links', this.drift.jsonText(fetchId, 'links', message.links));
     line
-      .put('keyId', this.storable(segmentId, 'keyId', delivery.keyId))
-      .put('sourceAddress', this.storable(segmentId, 'sourceAddress', delivery.sourceAddress))
-      .putPlain('bodySha256', createHash('sha256').update(delivery.body).digest('hex'))
+      .put('keyId', this.storable(fetchId, 'keyId', delivery.keyId))
+      .put('sourceAddress', this.storable(fetchId, 'sourceAddress', delivery.sourceAddress))
+      .putPlain('bodySha256', delivery.bodySha256)
       .putPlain('receivedOn', day)
       .putPlain('receivedAt', at)
       .putPlain('firstDeliveredAt', at)
       .putPlain('lastDeliveredAt', at)
       .putPlain('deliveries', '1')
       .putPlain('bodies', '1')
-      .putPlain('segment', segmentId)
-      .putPlain('position', String(delivery.position));
-    if (message.extra !== null) line.put('_x', this.drift.jsonText(segmentId, 'extra', message.extra));
+      .putPlain('deliveryId', delivery.deliveryId);
+    if (message.extra !== null) line.put('_x', this.drift.jsonText(fetchId, 'extra', message.extra));
     return line.put('_raw', raw);
   }
 
@@ -144,15 +142,15 @@ export class PushLines {
   }
 
   /** A text that came beside the body, without what Postgres cannot hold. */
-  private storable(segmentId: string, field: string, text: string): string {
+  private storable(fetchId: string, field: string, text: string): string {
     const clean = text.replaceAll('\0', '');
-    if (clean.length < text.length) this.drift.add(segmentId, 'nul_removed', field, '', text.length - clean.length);
+    if (clean.length < text.length) this.drift.add(fetchId, 'nul_removed', field, '', text.length - clean.length);
     return clean;
   }
 
-  private countDrift(segmentId: string, { message, mends, isSoundUtf8, numbersAsText }: ReadPushMessage): void {
+  private countDrift(fetchId: string, { message, mends, isSoundUtf8, numbersAsText }: ReadPushMessage): void {
     const add = (kind: string, field: string, example: string, times = 1) =>
-      this.drift.add(segmentId, kind, field, example, times);
+      this.drift.add(fetchId, kind, field, example, times);
     for (const { kind, name, count } of mends) add(kind, name, '', count);
     if (!isSoundUtf8) add('invalid_utf8', 'body', '');
     for (const field of numbersAsText) add('text_as_number', field, message.resourceId);

@@ -1,10 +1,10 @@
 /**
  * Deliveries of push messages → slices of deliveries and of messages.
  *
- * A delivery is named by its inbox segment and its place there, so one that is taken in twice (a run died before it could
- * delete the segment) is known and changes nothing. A message is never counted up: whatever is said of it is made anew from all
+ * A delivery has an id since it was accepted, so one that is taken in twice (a run died before it could empty the inbox) is known
+ * and changes nothing. A message is never counted up: whatever is said of it is made anew from all
  * its deliveries, the known and the new ones, and what it says itself is that of its first delivery. So the order in which
- * segments are taken in makes no difference, nor does how often.
+ * deliveries are taken in makes no difference, nor does how often.
  *
  * The lake holds as known only what can have to do with the deliveries told: slices from the day of the earliest message on.
  */
@@ -72,11 +72,11 @@ async function findComing(engine: Engine, { messages, deliveries }: DeliveriesIn
   const { told } = tableNames(deliveries.told.pipeline);
   const files = deliveries.held.knownFiles;
   const unknown = files.length
-    ? `AND NOT EXISTS (SELECT 1 FROM read_parquet(${quoteList(files)}, union_by_name = true) AS k WHERE k.segment = t.segment AND k.position = t.position)`
+    ? `AND NOT EXISTS (SELECT 1 FROM read_parquet(${quoteList(files)}, union_by_name = true) AS k WHERE k.delivery_id = t.delivery_id)`
     : '';
   await engine.run(
     `CREATE OR REPLACE TABLE ${COMING} AS SELECT * FROM ${told} AS t WHERE _reject IS NULL ${unknown}
-     QUALIFY row_number() OVER (PARTITION BY segment, position ORDER BY _item) = 1`,
+     QUALIFY row_number() OVER (PARTITION BY delivery_id ORDER BY _item) = 1`,
   );
   await engine.run(
     `CREATE OR REPLACE TABLE ${TOUCHED} AS SELECT DISTINCT ${identity(messages.told.pipeline)} FROM ${COMING}`,
@@ -121,7 +121,7 @@ async function mergeMessages(
        SELECT * FROM (
          SELECT ${columns.join(', ')} FROM ${names.known}
          UNION ALL SELECT ${columns.join(', ')} FROM ${names.told} WHERE _item IN (SELECT _item FROM ${COMING}))
-       QUALIFY row_number() OVER (PARTITION BY ${key} ORDER BY first_delivered_at, fetch_id, position) = 1
+       QUALIFY row_number() OVER (PARTITION BY ${key} ORDER BY first_delivered_at, delivery_id) = 1
      ) AS first JOIN ${COUNTED} AS counted USING (${key})`,
   );
   const hash = rowHashSql(pipeline);

@@ -29,7 +29,7 @@ export interface Renamed {
 const UNIT = 'chr(31)';
 const UNIT_SIGN = '\u001f';
 /** Columns that name things of ours. */
-const OURS: ReadonlySet<string> = new Set(['fetch_id', 'segment', 'key_id', 'body_sha256']);
+const OURS: ReadonlySet<string> = new Set(['fetch_id', 'delivery_id', 'key_id', 'body_sha256']);
 
 /** The texts to look for, also as addresses spell them. */
 export function soughtTexts({ subIds, orders, items }: Sought, kinds: readonly ErasedKind[]): string[] {

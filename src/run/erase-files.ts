@@ -3,15 +3,14 @@ import { readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import type { EtlError } from '../core/errors.ts';
 import { namesIn, writeAtomic } from '../disk/atomic.ts';
 import type { Erasures } from '../extract/erasures.ts';
-import { sealedSegments } from '../extract/inbox.ts';
-import { holdsErased, maskInPlace } from '../extract/masked-file.ts';
+import { maskedDelivery } from '../extract/masked-file.ts';
 import type { Masker } from '../extract/masker.ts';
+import { parsePushMessage } from '../extract/push-message.ts';
 import { readCheckHolds, readReleased, writeCheckHolds, writeReleased } from '../store/check-holds.ts';
+import { lastDelivery, readInbox, replaceBody } from '../store/inbox.ts';
 import type { RunContext } from './context.ts';
-import { unreadable } from './erase-vault.ts';
 import { maskWords } from './erase-words.ts';
 
 export interface FileWork {
@@ -19,39 +18,37 @@ export interface FileWork {
   readonly erasures: Erasures;
   /** Of messages. */
   readonly masker: Masker | null;
-  readonly scratch: string;
   readonly isDryRun: boolean;
 }
 
-export interface FileErasure {
-  readonly files: number;
-  readonly errors: readonly EtlError[];
-}
+/** Read from the inbox at once. */
+const PAGE_ROWS = 200;
 
-/** Messages that wait, and what was set aside of others. */
-export async function maskInbox({ context, masker, scratch, isDryRun }: FileWork): Promise<FileErasure> {
-  const { inbox } = context.paths;
-  const errors: EtlError[] = [];
-  let files = 0;
-  if (masker === null) return { files, errors };
-  for (const { file } of await sealedSegments(inbox))
-    try {
-      const isFound = isDryRun
-        ? await holdsErased(file, 'segment', masker)
-        : await maskInPlace(file, scratch, 'segment', masker);
-      if (isFound) files += 1;
-    } catch (thrown) {
-      errors.push(unreadable(thrown, file, 'push-messages'));
+/** Messages that wait, and those that were refused. Returns how many. */
+export async function maskInbox({ context, masker, isDryRun }: FileWork): Promise<number> {
+  const { state, paths } = context;
+  if (masker === null) return 0;
+  const upTo = await lastDelivery(state.db);
+  let [masked, after] = [0, null as string | null];
+  while (upTo !== null) {
+    const page = await readInbox(state.db, { after, upTo, limit: PAGE_ROWS });
+    for (const delivery of page) {
+      const anew = maskedDelivery(delivery, masker);
+      if (anew === delivery) continue;
+      masked += 1;
+      const { resource, resourceId } = parsePushMessage(anew.body);
+      if (!isDryRun) await replaceBody(state, { ...anew, resource, resourceId });
     }
-  return { files: files + (await maskSetAside(inbox, masker, isDryRun)), errors };
+    if (page.length === 0) break;
+    after = page.at(-1)!.deliveryId;
+  }
+  return masked + (await maskSetAside(paths.inbox, masker, isDryRun));
 }
 
-/** Messages that were refused, and torn ends of segments. Returns how many files. */
+/** Messages that were refused. Returns how many files. */
 export async function maskSetAside(inbox: string, masker: Masker, isDryRun = false): Promise<number> {
-  const [ready, refusals] = [path.join(inbox, 'ready'), path.join(inbox, 'refused')];
+  const refusals = path.join(inbox, 'refused');
   let files = 0;
-  for (const name of await namesIn(ready))
-    if (name.endsWith('.torn')) files += await rewrite(path.join(ready, name), isDryRun, (bytes) => masker.mask(bytes));
   for (const name of await namesIn(refusals))
     files += await rewrite(path.join(refusals, name), isDryRun, (bytes) => maskRefused(bytes, masker));
   return files;

@@ -27,7 +27,6 @@ import { dropLeftovers, type FileWork, keepReleased, maskCheckHolds, maskInbox, 
 import { itemsInLake, type LakeErasure, respellLake } from './erase-lake.ts';
 import { maskPacks } from './erase-packs.ts';
 import { maskAnswers, type VaultWork } from './erase-vault.ts';
-import { sealLeftOpen } from './inbox.ts';
 import { type RunOutcome, runSession, type Session } from './session.ts';
 
 export interface EraseRequest {
@@ -171,13 +170,10 @@ class Erasing {
       context,
       erasures: sought.erasures,
       masker: this.maskerOf('push-messages'),
-      scratch: this.scratch(),
       isDryRun,
     };
     // What a receiver at work writes just now is masked when the next run takes it in.
-    if (!isDryRun) await sealLeftOpen(context);
     const inbox = await maskInbox(work);
-    this.errors.push(...inbox.errors.map((error) => this.silenced(error)));
     await step('inbox', 'masked');
     const targets = await this.eraseTargets({ digests: lake.digests, fetches: await this.maskedFetches() });
     const asked = await this.maskAsked();
@@ -185,7 +181,7 @@ class Erasing {
     const records = asked + held + (await maskRecords(work, new Map([...lake.digests, ...hashes])));
     if (!isDryRun) await dropLeftovers(context, this.options.folder);
     await step('records', 'masked');
-    return { slices: lake.slices, lake: lake.values, answers, files: others + inbox.files + records, targets };
+    return { slices: lake.slices, lake: lake.values, answers, files: others + inbox + records, targets };
   }
 
   private async respellLake(): Promise<LakeErasure> {

@@ -34,7 +34,7 @@ export interface FileEstimate {
 }
 
 export interface InboxEstimate {
-  readonly segments: number;
+  readonly messages: number;
   readonly bytes: number;
 }
 
@@ -112,7 +112,7 @@ function estimateOf(plan: PipelinePlan): PipelineEstimate {
   const pipeline = plan.pipeline.name;
   if (plan.kind === 'windows')
     return { pipeline, calls: plan.windows.length, windows: plan.windows.map(windowEstimate) };
-  if (plan.kind === 'inbox') return { pipeline, calls: 0, inbox: { segments: plan.segments, bytes: plan.bytes } };
+  if (plan.kind === 'inbox') return { pipeline, calls: 0, inbox: { messages: plan.messages, bytes: plan.bytes } };
   if (plan.kind === 'file') return { pipeline, calls: plan.isDue ? 1 : 0, file: fileEstimate(plan) };
   if (plan.kind === 'list') return { pipeline, calls: plan.calls, list: { asked_at: plan.askedAt } };
   if (plan.kind === 'following')

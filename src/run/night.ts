@@ -42,7 +42,7 @@ export async function runNight(context: RunContext, names: readonly string[]): P
 /** Whether these pipelines have anything to fetch or to take in. Calls nothing, changes nothing. */
 export async function isAnythingDue(context: RunContext, names: readonly string[]): Promise<boolean> {
   const plans = await nightPlans(context, chosenPipelines(context, names));
-  return plans.some((plan) => isDue(plan) || (plan.kind === 'inbox' && plan.segments > 0));
+  return plans.some((plan) => isDue(plan) || (plan.kind === 'inbox' && plan.messages > 0));
 }
 
 /** Loads a past range of reports: days never loaded, or all of them with `refetch`. Errors: `usage/no_past`. */

@@ -32,7 +32,7 @@ export interface FilePlan {
 export interface InboxPlan {
   readonly kind: 'inbox';
   readonly pipeline: Pipeline;
-  readonly segments: number;
+  readonly messages: number;
   readonly bytes: number;
 }
 

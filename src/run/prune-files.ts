@@ -1,4 +1,4 @@
-/** Files that nobody reads any more but a person: bodies that were refused, torn ends of segments, records of runs. */
+/** Files that nobody reads any more but a person: bodies that were refused, records of runs. */
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { bornMs } from '../core/ids.ts';
@@ -6,7 +6,7 @@ import { namesIn } from '../disk/atomic.ts';
 import type { RunContext } from './context.ts';
 
 export interface OldFile {
-  readonly kind: 'refused' | 'torn' | 'run';
+  readonly kind: 'refused' | 'run';
   /** Relative to the home directory. */
   readonly file: string;
   readonly bytes: number;
@@ -14,20 +14,18 @@ export interface OldFile {
 
 const MS_PER_DAY = 86_400_000;
 const REFUSED = /^(f[0-9a-z]+)\.[a-z_.]+$/;
-const TORN = /^(f[0-9a-z]+)\.torn$/;
 const RUN = /^(r[0-9a-z]+)\.(?:drift\.|pruned\.)?json$/;
 
 /** Those that are older than the settings say. Names begin with an id that says when they came; others are none of ours. */
 export async function agedFiles(context: RunContext): Promise<OldFile[]> {
   const { paths, retention, pipelines } = context;
-  const { refusedDays, tornDays, runsDays } = retention;
+  const { refusedDays, runsDays } = retention;
   const found: OldFile[] = [];
   if (refusedDays !== null) {
     const folders = pipelines.map(({ name }) => path.join(paths.vault, name, 'refused'));
     for (const folder of [...folders, path.join(paths.inbox, 'refused')])
       found.push(...(await older(context, 'refused', folder, REFUSED, refusedDays)));
   }
-  if (tornDays !== null) found.push(...(await older(context, 'torn', path.join(paths.inbox, 'ready'), TORN, tornDays)));
   if (runsDays !== null) found.push(...(await oldRuns(context, runsDays)));
   return found;
 }

@@ -113,12 +113,7 @@ async function fetchesNamed({ lake }: RunContext, engine: Engine, pipeline: Pipe
   const slices = [...(await lake.slices(pipeline.name)).values()];
   const rows = slices.flatMap((entry) => lake.rowsFile(pipeline.name, entry) ?? []);
   const rejects = slices.flatMap((entry) => lake.rejectsFile(pipeline.name, entry) ?? []);
-  const hasSegment = pipeline.columns.some(({ column }) => column === 'segment');
-  return [
-    ...(await distinct(engine, rows, 'fetch_id')),
-    ...(hasSegment ? await distinct(engine, rows, 'segment') : []),
-    ...(await distinct(engine, rejects, 'fetch_id')),
-  ];
+  return [...(await distinct(engine, rows, 'fetch_id')), ...(await distinct(engine, rejects, 'fetch_id'))];
 }
 
 async function distinct(engine: Engine, files: readonly string[], column: string): Promise<string[]> {

@@ -7,10 +7,11 @@ import { fileLocks } from '../store/file-locks.ts';
 import { type Lock, whoHolds } from '../store/locks.ts';
 import { openSqliteState } from '../store/sqlite.ts';
 import { RUN_LOCK } from './at-work.ts';
-import { RECEIVER_LOCK } from './inbox.ts';
 
 /** Of the one process that starts runs. */
 export const SCHEDULER_LOCK = 'scheduler';
+/** Of the one process that takes push messages. */
+export const RECEIVER_LOCK = 'receiver';
 
 /**
  * Restores the state where it is damaged or lost, and makes an empty one where there is no backup. Errors: `locked/…` while a run or

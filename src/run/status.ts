@@ -44,7 +44,7 @@ export interface PipelineStatus {
 }
 
 export interface InboxStatus {
-  readonly segments: number;
+  readonly messages: number;
   readonly bytes: number;
 }
 
@@ -170,8 +170,8 @@ async function versionStatus(context: RunContext, pipeline: Pipeline): Promise<P
 /** Of messages nobody knows whether more should have come. */
 async function inboxStatus(context: RunContext, pipeline: Pipeline): Promise<PipelineStatus> {
   const newest = [...(await context.lake.slices(pipeline.name)).keys()].at(-1) ?? null;
-  const { segments, bytes } = await planInbox(context, pipeline);
-  return { ...(await eventStatus(context, pipeline)), newest, days_behind: null, inbox: { segments, bytes } };
+  const { messages, bytes } = await planInbox(context, pipeline);
+  return { ...(await eventStatus(context, pipeline)), newest, days_behind: null, inbox: { messages, bytes } };
 }
 
 /** Where a day without rows lacks nothing: the days are those since the first row. */

@@ -3,9 +3,9 @@
  * is no lock and no record of a run, so it may be done while a night runs.
  */
 import { EtlError } from '../core/errors.ts';
-import { hasDelivery } from '../extract/inbox.ts';
 import type { ProcessStatus, SignatureKey, Subscription } from '../extract/subscription-shapes.ts';
 import type { SubscriptionWish } from '../partner/subscriptions.ts';
+import { hasMessage } from '../store/inbox.ts';
 import type { RunContext } from './context.ts';
 import { asTold, commandLine, type Followed, followAgain, followStarted, type Waiting } from './process-waiting.ts';
 import { type StartAnswer, type SubscriptionCalls, withSubscriptionCalls } from './subscription-calls.ts';
@@ -19,7 +19,7 @@ export interface Following {
   readonly started: (process: ProcessStatus) => void;
 }
 
-type SubscribingContext = Pick<RunContext, 'clock' | 'signal' | 'vault' | 'openClient' | 'log' | 'paths'>;
+type SubscribingContext = Pick<RunContext, 'clock' | 'signal' | 'vault' | 'openClient' | 'log' | 'state'>;
 
 /** A subscription as it shall be; the id of a new one is known only after its end. */
 export interface Wished extends SubscriptionWish {
@@ -143,14 +143,14 @@ function follower(context: SubscribingContext, calls: SubscriptionCalls, followi
     following.waits ? followStarted(waiting, process, following.timeoutMs) : Promise.resolve(asTold(process));
 }
 
-function waitingOf({ clock, log, signal, paths }: SubscribingContext, calls: SubscriptionCalls): Waiting {
+function waitingOf({ clock, log, signal, state }: SubscribingContext, calls: SubscriptionCalls): Waiting {
   const sinceMs = clock.now();
   return {
     clock,
     log,
     signal,
     ask: (id, stop) => calls.status(id, stop),
-    hasCome: (id) => hasDelivery(paths.inbox, 'PROCESS_STATUS', id, sinceMs),
+    hasCome: (id) => hasMessage(state.db, { resource: 'PROCESS_STATUS', resourceId: id, sinceMs }),
   };
 }
 

@@ -3,8 +3,8 @@
  * All but the last is synchronous and needs no disk, so that a forgery costs less than a true message.
  */
 import { asEtlError, EtlError } from '../core/errors.ts';
-import type { Delivery } from '../extract/inbox-segment.ts';
-import { parsePushMessage } from '../extract/push-message.ts';
+import { type PushMessage, parsePushMessage } from '../extract/push-message.ts';
+import type { NewDelivery } from '../store/inbox.ts';
 import { Copies, hashOf } from './copies.ts';
 import type { Deferral, Refusal } from './refusals.ts';
 import { signatureFault, type VerifyingKey } from './signature.ts';
@@ -34,7 +34,7 @@ export interface Outcome {
 export interface IntakeOptions {
   readonly keys: Pick<SignatureKeys, 'find' | 'lookFor' | 'doubt'>;
   /** Resolves when the delivery is on disk. Errors: `retry/inbox_full`; any other is told as `inbox_failed`. */
-  readonly inbox: { append(delivery: Delivery): Promise<void> };
+  readonly inbox: { append(delivery: NewDelivery): Promise<void> };
   readonly oldestDays: number;
   readonly copiesKept: number;
 }
@@ -76,12 +76,14 @@ export class Intake {
     const fault = signatureFault(key, signature, received.body);
     if (fault === 'wrong_signature') this.options.keys.doubt();
     if (fault !== null) return { code: fault, keyId };
-    const misshapen = this.misshapen(received);
-    if (misshapen !== null) return { ...misshapen, keyId };
+    const message = this.messageIn(received);
+    if ('code' in message) return { ...message, keyId };
     const hash = hashOf(received.body);
     if (this.copies.storedOf(hash) >= this.options.copiesKept) return { code: 'copy' };
-    const { receivedAtMs, sourceAddress, method, body } = received;
-    return this.options.inbox.append({ receivedAtMs, sourceAddress, keyId, method, body }).then(
+    const { receivedAtMs, sourceAddress, body } = received;
+    const { resource, resourceId } = message;
+    const delivery = { receivedAtMs, sourceAddress, keyId, resource, resourceId, bodySha256: hash, body };
+    return this.options.inbox.append(delivery).then(
       () => {
         this.copies.add(hash);
         return { code: 'stored' };
@@ -90,11 +92,11 @@ export class Intake {
     );
   }
 
-  private misshapen({ body, receivedAtMs }: Received): Outcome | null {
+  private messageIn({ body, receivedAtMs }: Received): PushMessage | Outcome {
     const { oldestDays } = this.options;
     try {
-      const { timestampMs } = parsePushMessage(body);
-      if (receivedAtMs - timestampMs <= oldestDays * MS_PER_DAY) return null;
+      const message = parsePushMessage(body);
+      if (receivedAtMs - message.timestampMs <= oldestDays * MS_PER_DAY) return message;
       return { code: 'too_old', detail: `it is older than ${oldestDays} days (push.oldestDays)` };
     } catch (thrown) {
       const { code, message } = asEtlError(thrown);

@@ -1,17 +1,15 @@
 /**
  * How `doctor` knows that it is the receiver of this very installation that answers at an address.
  *
- * A receiver makes a key when it starts and keeps it, with where it listens, in `state/receiver.json` (mode 0600) until it ends. Whoever
- * sends a challenge gets it back under that key, whatever else is answered: so only who can read the file can tell the answer from
- * another one, and a stranger learns nothing. A receiver that was killed leaves the file behind; then nobody answers.
+ * A receiver makes a key when it starts and keeps it, with where it listens, in the state until it ends. Whoever sends a challenge gets it
+ * back under that key, whatever else is answered: so only who can read the state can tell the answer from another one, and nobody
+ * else learns anything. A receiver that was killed leaves its row behind; then nobody answers.
  */
 import { createHmac, randomBytes } from 'node:crypto';
-import { rm } from 'node:fs/promises';
-import path from 'node:path';
 import { z } from 'zod';
-import type { HomePaths } from '../core/home.ts';
-import { writeJson } from '../disk/atomic.ts';
-import { readState } from '../run/state-file.ts';
+import { type Clock, isoTime } from '../core/clock.ts';
+import { forgetMemo, readMemo, writeMemo } from '../store/memo.ts';
+import type { State, StateDb } from '../store/state.ts';
 
 /** In the request; 32 hexadecimal digits. */
 export const CHALLENGE_HEADER = 'x-partner-etl-challenge';
@@ -21,9 +19,7 @@ export const PROOF_HEADER = 'x-partner-etl-proof';
 const announced = z.object({ url: z.string(), key: z.string().regex(/^[0-9a-f]{64}$/) });
 export type AnnouncedReceiver = z.infer<typeof announced>;
 
-type Place = Pick<HomePaths, 'state'>;
-
-const fileIn = ({ state }: Place) => path.join(state, 'receiver.json');
+const MEMO = 'receiver';
 
 export function newProofKey(): string {
   return randomBytes(32).toString('hex');
@@ -39,15 +35,15 @@ export function proofOf(key: string, challenge: unknown): string | null {
   return createHmac('sha256', key).update(challenge).digest('hex');
 }
 
-export function announceReceiver(place: Place, receiver: AnnouncedReceiver): Promise<void> {
-  return writeJson(fileIn(place), receiver, { mode: 0o600 });
+export function announceReceiver(state: State, receiver: AnnouncedReceiver, clock: Clock): Promise<void> {
+  return writeMemo(state, MEMO, receiver, isoTime(clock.now()));
 }
 
-export function withdrawReceiver(place: Place): Promise<void> {
-  return rm(fileIn(place), { force: true });
+export function withdrawReceiver(state: State): Promise<void> {
+  return forgetMemo(state, MEMO);
 }
 
 /** The receiver that is at work here, or was killed; null where there is none. */
-export function announcedReceiver(place: Place): Promise<AnnouncedReceiver | null> {
-  return readState(fileIn(place), announced);
+export function announcedReceiver(db: StateDb): Promise<AnnouncedReceiver | null> {
+  return readMemo(db, MEMO, announced);
 }

@@ -1,10 +1,10 @@
 /** The receiver with all that it needs: the inbox, the messages that were refused, the service's keys. */
 import path from 'node:path';
 import type { PushSettings } from '../config.ts';
-import { InboxWriter, sealOrphans } from '../extract/inbox.ts';
 import type { RunContext } from '../run/context.ts';
 import type { ReceiverCounts } from './counts.ts';
 import { fetchSignatureKeys } from './fetch-keys.ts';
+import { InboxWriter } from './inbox-writer.ts';
 import type { OpenParts } from './open-parts.ts';
 import { startReceiver } from './receiver.ts';
 import { announceReceiver, newProofKey, withdrawReceiver } from './receiver-proof.ts';
@@ -21,15 +21,8 @@ export interface Receiving {
 
 /** Takes messages until the parts are closed. The receiver's lock is the caller's. Errors: those of `startReceiver`. */
 export async function startReceiving(context: RunContext, push: PushSettings, parts: OpenParts): Promise<Receiving> {
-  const { paths, clock, log } = context;
-  await sealOrphans(paths.inbox, log);
-  const inbox = await InboxWriter.open({
-    folder: paths.inbox,
-    clock,
-    sealAfterMs: push.sealSeconds * 1000,
-    mostBytes: push.inboxMiB * MiB,
-    log,
-  });
+  const { paths, state, clock, log } = context;
+  const inbox = await InboxWriter.open({ state, clock, mostBytes: push.inboxMiB * MiB, log });
   parts.add('the inbox', () => inbox.close());
   const refused = await RefusedMessages.open({
     folder: path.join(paths.inbox, 'refused'),
@@ -39,7 +32,7 @@ export async function startReceiving(context: RunContext, push: PushSettings, pa
   });
   parts.add('the refused messages', () => refused.settled());
   const keys = await SignatureKeys.open({
-    file: path.join(paths.state, 'signature-keys.json'),
+    state,
     clock,
     log,
     refreshSeconds: push.keyRefreshSeconds,
@@ -49,7 +42,7 @@ export async function startReceiving(context: RunContext, push: PushSettings, pa
   const proofKey = newProofKey();
   const receiver = await startReceiver({ settings: push, inbox, keys, refused, clock, log, proofKey });
   parts.add('the receiver', () => receiver.close());
-  await announceReceiver(paths, { url: receiver.url, key: proofKey });
-  parts.add('what is told of the receiver', () => withdrawReceiver(paths));
+  await announceReceiver(state, { url: receiver.url, key: proofKey }, clock);
+  parts.add('what is told of the receiver', () => withdrawReceiver(state));
   return { url: receiver.url, counts: receiver.counts };
 }

@@ -3,8 +3,7 @@ import type { AlertSettings } from '../config/alerts.ts';
 import type { PushSettings, ServeSettings } from '../config.ts';
 import { EtlError } from '../core/errors.ts';
 import type { RunContext } from '../run/context.ts';
-import { RECEIVER_LOCK } from '../run/inbox.ts';
-import { SCHEDULER_LOCK } from '../run/rebuild-state.ts';
+import { RECEIVER_LOCK, SCHEDULER_LOCK } from '../run/rebuild-state.ts';
 import { whoHolds } from '../store/locks.ts';
 import { watchForAlerts } from './alert-watch.ts';
 import { type HealthSources, healthOf, healthRoutes } from './health.ts';
@@ -117,7 +116,7 @@ async function takeLocks({ context, push, settings, command }: ServeOptions, par
       return lock.release();
     });
   };
-  if (push.enabled) await take(RECEIVER_LOCK, 'receiver', 'receiver', 'two receivers cannot write into one inbox');
+  if (push.enabled) await take(RECEIVER_LOCK, 'receiver', 'receiver', 'of two receivers doctor could find only one');
   if (settings.schedule)
     await take(SCHEDULER_LOCK, 'scheduler', 'scheduler', 'two schedulers would start every run twice');
   return held;

@@ -1,5 +1,5 @@
 /**
- * The service's public keys: in memory, and on disk under `state/`, so that a restart needs no call.
+ * The service's public keys: in memory, and in the state, so that a restart needs no call.
  *
  * States: known keys (maybe none), and at most one fetch under way. A fetch is begun by a message whose key is unknown, by a wrong
  * signature (the service may use an id for a new key), and by keys that are older than a day; it is begun at most once in
@@ -10,18 +10,17 @@
  * sent again with a new key. A list without a single usable key is taken for a mistake and changes nothing.
  */
 import { z } from 'zod';
-import type { Clock } from '../core/clock.ts';
+import { type Clock, isoTime } from '../core/clock.ts';
 import { asEtlError, EtlError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import { foreignText } from '../core/redact.ts';
-import { writeJson } from '../disk/atomic.ts';
 import type { SignatureKey } from '../extract/subscription-shapes.ts';
-import { readState } from '../run/state-file.ts';
+import { readMemo, writeMemo } from '../store/memo.ts';
+import type { State } from '../store/state.ts';
 import { type VerifyingKey, verifyingKey } from './signature.ts';
 
 export interface SignatureKeysOptions {
-  /** The cache: a memory aid, which may be lost. */
-  readonly file: string;
+  readonly state: State;
   readonly clock: Clock;
   readonly log: Log;
   /** A fetch is begun at most once in so many seconds. */
@@ -40,8 +39,9 @@ const MOST_WAITING = 64;
 const FETCH_MS = 30_000;
 const STALE_AFTER_MS = 86_400_000;
 
+const MEMO = 'signature-keys';
+
 const cacheShape = z.object({
-  version: z.literal(1),
   fetchedAtMs: z.number(),
   keys: z.array(z.object({ id: z.string(), type: z.string(), publicKey: z.string() })),
 });
@@ -69,7 +69,7 @@ export class SignatureKeys {
   /** Reads the cache; begins a fetch, and does not wait for it, when that is missing or older than a day. */
   static async open(options: SignatureKeysOptions): Promise<SignatureKeys> {
     const keys = new SignatureKeys(options);
-    const cached = await readState(options.file, cacheShape);
+    const cached = await readMemo(options.state.db, MEMO, cacheShape);
     if (cached !== null) keys.trust(cached.keys, cached.fetchedAtMs);
     if (keys.isStale()) keys.refresh();
     return keys;
@@ -140,7 +140,7 @@ export class SignatureKeys {
 
   private async store(keys: readonly SignatureKey[], fetchedAtMs: number): Promise<void> {
     try {
-      await writeJson(this.options.file, { version: 1, fetchedAtMs, keys });
+      await writeMemo(this.options.state, MEMO, { fetchedAtMs, keys }, isoTime(fetchedAtMs));
     } catch (thrown) {
       this.warn('the signature keys cannot be stored', thrown);
     }

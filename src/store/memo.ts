@@ -25,3 +25,7 @@ export async function writeMemo(state: State, name: string, value: unknown, at: 
       .execute(),
   );
 }
+
+export async function forgetMemo(state: State, name: string): Promise<void> {
+  await state.write((tx) => tx.deleteFrom('memo').where('account', '=', ACCOUNT).where('name', '=', name).execute());
+}

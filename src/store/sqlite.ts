@@ -152,10 +152,12 @@ class PatientDialect extends SqliteDialect {
 }
 
 class PatientDriver extends SqliteDriver {
+  private readonly database: Database.Database;
   private readonly connection: PatientConnection;
 
   constructor(database: Database.Database, connection: PatientConnection) {
     super({ database });
+    this.database = database;
     this.connection = connection;
   }
 
@@ -166,6 +168,11 @@ class PatientDriver extends SqliteDriver {
 
   override beginTransaction(): Promise<void> {
     return this.connection.begin();
+  }
+
+  /** A full disk makes SQLite roll back by itself; to do it again would be an error in the place of the one that says so. */
+  override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    if (this.database.inTransaction) await super.rollbackTransaction(connection);
   }
 }
 

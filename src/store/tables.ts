@@ -67,6 +67,25 @@ export interface ScheduledTable {
   readonly tries: number | null;
 }
 
+export interface InboxTable {
+  readonly account: string;
+  readonly delivery_id: string;
+  readonly received_at: Time;
+  readonly source_address: string;
+  readonly key_id: string;
+  readonly resource: string;
+  readonly resource_id: string;
+  readonly body_sha256: string;
+  /** An ArrayBuffer when it comes from SQLite. */
+  readonly body: Uint8Array;
+}
+
+export interface InboxSizeTable {
+  readonly account: string;
+  readonly messages: number;
+  readonly body_bytes: number;
+}
+
 export interface StateTables {
   readonly state_version: { readonly version: number };
   readonly memo: MemoTable;
@@ -75,4 +94,6 @@ export interface StateTables {
   readonly check_hold: CheckHoldTable;
   readonly released_content: ReleasedContentTable;
   readonly scheduled: ScheduledTable;
+  readonly inbox: InboxTable;
+  readonly inbox_size: InboxSizeTable;
 }

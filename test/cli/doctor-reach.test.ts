@@ -1,11 +1,11 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { checkOwnReceiver, judgeReached, type Reached, reach } from '../../src/cli/doctor-reach.ts';
-import { homePaths } from '../../src/core/home.ts';
+import { systemClock } from '../../src/core/clock.ts';
 import {
   type AnnouncedReceiver,
   announcedReceiver,
@@ -14,6 +14,7 @@ import {
   proofOf,
   withdrawReceiver,
 } from '../../src/serve/receiver-proof.ts';
+import { openSqliteState } from '../../src/store/sqlite.ts';
 import { openReceiver, type SceneOptions } from '../serve/scene.ts';
 import { writeCertificate } from '../support/push.ts';
 import { HandClock } from './surroundings.ts';
@@ -132,16 +133,16 @@ test.each<[string, Reached, boolean, RegExp]>([
   expect(`${state}: ${detail}; ${mend}`).toMatch(expected);
 });
 
-test('what a receiver announces is there until it ends, and for nobody else to read', async () => {
+test('what a receiver announces is there until it ends', async () => {
   const home = await mkdtemp(path.join(tmpdir(), 'etl-announced-'));
   onTestFinished(() => rm(home, { recursive: true, force: true }));
-  const paths = homePaths(home);
-  await mkdir(paths.state);
-  expect(await announcedReceiver(paths)).toBeNull();
+  const state = await openSqliteState(path.join(home, 'state.db'));
+  onTestFinished(() => state.close());
+  expect(await announcedReceiver(state.db)).toBeNull();
   const receiver = { url: 'http://127.0.0.1:1/push', key: newProofKey() };
-  await announceReceiver(paths, receiver);
-  expect(await announcedReceiver(paths)).toEqual(receiver);
-  await withdrawReceiver(paths);
-  await withdrawReceiver(paths);
-  expect(await announcedReceiver(paths)).toBeNull();
+  await announceReceiver(state, receiver, systemClock);
+  expect(await announcedReceiver(state.db)).toEqual(receiver);
+  await withdrawReceiver(state);
+  await withdrawReceiver(state);
+  expect(await announcedReceiver(state.db)).toBeNull();
 });

@@ -167,7 +167,7 @@ describe('elsewhere', () => {
   test.each([
     ['window', 'windows to fetch'],
     ['call', 'calls to make'],
-    ['segment', 'segments to take in'],
+    ['message', 'messages to take in'],
     ['answer', 'answers to load again from the vault'],
     ['row', 'rows to load'],
   ] as const)('what is done with a %s is said', (unit, words) => {

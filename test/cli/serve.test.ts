@@ -11,6 +11,7 @@ import { EXIT } from '../../src/core/errors.ts';
 import { rsaKey } from '../../src/sandbox/keys.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { FakeClock } from '../support/clock.ts';
+import { waitingAt } from '../support/inbox.ts';
 import { packageRoot } from '../support/nights.ts';
 import { listedKey, messageText, signed } from '../support/push.ts';
 import { run, TextWriter } from './surroundings.ts';
@@ -81,8 +82,7 @@ describe('serve', () => {
     expect(answer.status).toBe(204);
     serving.interrupt.press('SIGTERM');
     expect(await serving.ended).toBe(EXIT.done);
-    expect(await readdir(path.join(env.PARTNER_ETL_HOME!, 'inbox', 'ready'))).toHaveLength(1);
-    expect(await readdir(path.join(env.PARTNER_ETL_HOME!, 'inbox', 'open'))).toEqual([]);
+    expect(await waitingAt(env.PARTNER_ETL_HOME!)).toHaveLength(1);
     await expect(fetch(url)).rejects.toThrow();
   });
 

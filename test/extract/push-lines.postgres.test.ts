@@ -4,8 +4,8 @@ import path from 'node:path';
 import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { PushLines } from '../../src/extract/push-lines.ts';
+import { deliveryOf } from '../support/inbox.ts';
 import { freshDatabase } from '../support/postgres-database.ts';
-import { deliveryOf } from './inbox-scene.ts';
 import { linesIn } from './lookup-scene.ts';
 
 const DEEP = `${'['.repeat(50)}1${']'.repeat(50)}`;
@@ -52,5 +52,5 @@ test('whatever JSON a message holds, Postgres can hold what its line says', asyn
 });
 
 async function* stored(bodies: readonly string[]) {
-  for (const [position, body] of bodies.entries()) yield { ...deliveryOf(body), position };
+  for (const [i, body] of bodies.entries()) yield { ...deliveryOf(body), deliveryId: `d${i}` };
 }

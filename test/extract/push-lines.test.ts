@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -6,34 +5,34 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { pushDeliveries, pushMessages } from '../../pipelines/push-messages.ts';
 import type { Pipeline } from '../../src/core/pipeline.ts';
 import { Engine } from '../../src/engine/duckdb.ts';
-import type { Delivery, StoredDelivery } from '../../src/extract/inbox.ts';
-import { type DeliveryLines, PushLines, type TakenSegment } from '../../src/extract/push-lines.ts';
+import { type DeliveryLines, PushLines, type TakenFetch } from '../../src/extract/push-lines.ts';
 import { linesSource, readTold } from '../../src/normalise/told.ts';
-import { delivery, deliveryOf } from './inbox-scene.ts';
+import type { Delivery, StoredDelivery } from '../../src/store/inbox.ts';
+import { delivery, deliveryOf } from '../support/inbox.ts';
 import { linesIn } from './lookup-scene.ts';
 
 const ZONE = 'Europe/Amsterdam';
-const SEGMENT = 'f01jx3m5n7p9qrstvwx';
+const FETCH = 'f01jx3m5n7p9qrstvwx';
 
 interface Outcome extends DeliveryLines {
   readonly folder: string;
-  readonly taken: readonly TakenSegment[];
+  readonly taken: readonly TakenFetch[];
   readonly told: Record<string, string>[];
   readonly rejects: Record<string, string>[];
 }
 
-async function* stored(deliveries: readonly Delivery[]): AsyncGenerator<StoredDelivery> {
-  for (const [position, one] of deliveries.entries()) yield { ...one, position };
+async function* stored(deliveries: readonly Delivery[], n: number): AsyncGenerator<StoredDelivery> {
+  for (const [i, one] of deliveries.entries()) yield { ...one, deliveryId: `d${n}-${i}` };
 }
 
-/** The lines of segments, which are called SEGMENT, SEGMENT1, SEGMENT2 … */
-async function linesOf(...segments: readonly (readonly Delivery[])[]): Promise<Outcome> {
+/** The lines of fetches, which are called FETCH, FETCH1, FETCH2 …; deliveries are called d0-0, d0-1, d1-0 … */
+async function linesOf(...fetches: readonly (readonly Delivery[])[]): Promise<Outcome> {
   const folder = await mkdtemp(path.join(tmpdir(), 'etl-push-lines-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const lines = await PushLines.open(folder, ZONE);
-  const taken: TakenSegment[] = [];
-  for (const [i, deliveries] of segments.entries())
-    taken.push(await lines.take(`${SEGMENT}${i || ''}`, stored(deliveries)));
+  const taken: TakenFetch[] = [];
+  for (const [i, deliveries] of fetches.entries())
+    taken.push(await lines.take(`${FETCH}${i || ''}`, stored(deliveries, i)));
   const files = await lines.close();
   return { ...files, folder, taken, told: await linesIn(files.file), rejects: await linesIn(files.unreadable.file) };
 }
@@ -55,7 +54,7 @@ describe('a delivery', () => {
     const { told, taken, firstDay, unreadable, drift, lines } = await linesOf([delivery(1), FULL]);
     expect(told[1]).toEqual({
       _i: '1',
-      _f: SEGMENT,
+      _f: FETCH,
       retailerId: '1234567',
       timestamp: '2026-03-20T02:59:58.5+01:00',
       resource: 'SHIPMENT',
@@ -65,7 +64,7 @@ describe('a delivery', () => {
       links: '[{"href":"https://x/1","method":"GET"}]',
       keyId: '0',
       sourceAddress: '35.204.195.116',
-      bodySha256: createHash('sha256').update(FULL.body).digest('hex'),
+      bodySha256: FULL.bodySha256,
       receivedOn: '2026-03-20',
       receivedAt: '2026-03-20T02:00:00.000Z',
       firstDeliveredAt: '2026-03-20T02:00:00.000Z',
@@ -74,8 +73,7 @@ describe('a delivery', () => {
       observedFrom: '2026-03-20T02:00:00.000Z',
       deliveries: '1',
       bodies: '1',
-      segment: SEGMENT,
-      position: '1',
+      deliveryId: 'd0-1',
       _x: '{"event":{"weight":1.50},"sent":{"a":[2.0],"b":1}}',
       _raw: Buffer.from(FULL.body).toString(),
     });
@@ -93,12 +91,12 @@ describe('a delivery', () => {
     expect(drift).toEqual([]);
   });
 
-  test('is a line though the same was delivered before, and segments are numbered through', async () => {
+  test('is a line though the same was delivered before, and fetches are numbered through', async () => {
     const { told, taken } = await linesOf([FULL, FULL], [], [FULL]);
-    expect(told.map(({ _i, segment, position }) => `${_i} ${segment} ${position}`)).toEqual([
-      `0 ${SEGMENT} 0`,
-      `1 ${SEGMENT} 1`,
-      `2 ${SEGMENT}2 0`,
+    expect(told.map(({ _i, _f, deliveryId }) => `${_i} ${_f} ${deliveryId}`)).toEqual([
+      `0 ${FETCH} d0-0`,
+      `1 ${FETCH} d0-1`,
+      `2 ${FETCH}2 d2-0`,
     ]);
     expect(taken[1]).toEqual({ deliveries: 0, firstAtMs: null, lastAtMs: null });
   });
@@ -143,7 +141,7 @@ describe('what cannot be read as a message', () => {
   ])('is a reject: %j', async (body, reason, detail, raw) => {
     const { told, rejects, unreadable, lines } = await linesOf([message(EVENT), deliveryOf(body), message(EVENT)]);
     expect(rejects).toEqual([
-      { fetch_id: SEGMENT, item: 1, day: '2026-03-20', reason, detail: expect.stringMatching(detail), raw },
+      { fetch_id: FETCH, item: 1, day: '2026-03-20', reason, detail: expect.stringMatching(detail), raw },
     ]);
     expect([told.map(({ _i }) => _i), lines, unreadable.lines]).toEqual([['0', '2'], 2, 1]);
   });
@@ -225,17 +223,17 @@ describe('the lines, read by DuckDB,', () => {
       await rows(
         out,
         pushMessages,
-        `resource_id, ${at('timestamp')}, received_on, ${at('first_delivered_at')}, deliveries, bodies, position, fetch_id`,
+        `resource_id, ${at('timestamp')}, received_on, ${at('first_delivered_at')}, deliveries, bodies, delivery_id, fetch_id`,
       ),
     ).toEqual([
-      `77 2026-03-20T01:59:58.500 2026-03-20 2026-03-20T02:00:00.000 1 1 0 ${SEGMENT}`,
-      `9007199254740993 2026-03-20T01:59:58.500 2026-03-20 2026-03-20T02:00:00.000 1 1 0 ${SEGMENT}1`,
-      `9007199254740993 2026-03-20T01:59:58.500 2026-03-20 2026-03-20T02:00:00.000 1 1 1 ${SEGMENT}1`,
+      `77 2026-03-20T01:59:58.500 2026-03-20 2026-03-20T02:00:00.000 1 1 d0-0 ${FETCH}`,
+      `9007199254740993 2026-03-20T01:59:58.500 2026-03-20 2026-03-20T02:00:00.000 1 1 d1-0 ${FETCH}1`,
+      `9007199254740993 2026-03-20T01:59:58.500 2026-03-20 2026-03-20T02:00:00.000 1 1 d1-1 ${FETCH}1`,
     ]);
-    expect(await rows(out, pushDeliveries, `segment, position, ${at('received_at')}, source_address, key_id`)).toEqual([
-      `${SEGMENT} 0 2026-03-20T02:00:00.000 35.204.195.116 0`,
-      `${SEGMENT}1 0 2026-03-20T02:00:00.000 35.204.195.116 0`,
-      `${SEGMENT}1 1 2026-03-20T02:00:00.000 35.204.195.116 q"\\\n\u001f`,
+    expect(await rows(out, pushDeliveries, `delivery_id, ${at('received_at')}, source_address, key_id`)).toEqual([
+      `d0-0 2026-03-20T02:00:00.000 35.204.195.116 0`,
+      `d1-0 2026-03-20T02:00:00.000 35.204.195.116 0`,
+      `d1-1 2026-03-20T02:00:00.000 35.204.195.116 q"\\\n\u001f`,
     ]);
   });
 

@@ -10,15 +10,15 @@ import { type TakenDeliveries, takeDeliveries } from '../../src/normalise/delive
 import { linesSource } from '../../src/normalise/told.ts';
 import type { Held } from '../../src/normalise/told-slices.ts';
 
-/** A delivery as a test spells it: which message, when, in which segment at which place. */
+/** A delivery as a test spells it: which message, when, by which fetch at which place. */
 export interface Given {
   readonly message: string;
   /** Time of the message. */
   readonly timestamp: string;
   /** Time of the delivery. */
   readonly at: string;
-  readonly segment: string;
-  readonly position: number;
+  readonly fetch: string;
+  readonly place: number;
   readonly body?: string;
 }
 
@@ -35,7 +35,7 @@ export interface DeliveriesScene {
   messages(): Promise<string[]>;
 }
 
-const SEEN = `resource_id, received_on, strftime(first_delivered_at, '%d %H:%M'), strftime(last_delivered_at, '%d %H:%M'), deliveries, bodies, fetch_id, position`;
+const SEEN = `resource_id, received_on, strftime(first_delivered_at, '%d %H:%M'), strftime(last_delivered_at, '%d %H:%M'), deliveries, bodies, delivery_id`;
 
 export const AT = '2026-03-20T10:00:00.000Z';
 
@@ -111,17 +111,17 @@ export function useDeliveries(): DeliveriesScene {
   };
 }
 
-export function lineOf({ message, timestamp, at, segment, position, body = '' }: Given, i: number) {
+export function lineOf({ message, timestamp, at, fetch, place, body = '' }: Given, i: number) {
   return {
     _i: String(i),
-    _f: segment,
+    _f: fetch,
     _raw: `{"message":"${message}"}`,
     retailerId: '1234567',
     timestamp,
     resource: 'PROCESS_STATUS',
     type: 'SUCCESS',
     resourceId: message,
-    metadata: `[{"key":"from","value":"${segment}/${position}"}]`,
+    metadata: `[{"key":"from","value":"${fetch}/${place}"}]`,
     keyId: '0',
     bodySha256: `${message}${body}`,
     receivedOn: at.slice(0, 10),
@@ -130,8 +130,7 @@ export function lineOf({ message, timestamp, at, segment, position, body = '' }:
     lastDeliveredAt: at,
     deliveries: '1',
     bodies: '1',
-    segment,
-    position: String(position),
+    deliveryId: `${fetch}-${place}`,
     sourceAddress: '127.0.0.1',
   };
 }

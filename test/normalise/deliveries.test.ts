@@ -9,8 +9,8 @@ const { take, select, messages } = scene;
 
 const days = ({ slices }: TakenDeliveries) => slices.map(({ pipeline, content }) => `${pipeline.name} ${content.day}`);
 
-const a = (at: string, segment: string, position: number, body?: string): Given => ({
-  ...{ message: 'a', timestamp: AT, at, segment, position },
+const a = (at: string, fetch: string, place: number, body?: string): Given => ({
+  ...{ message: 'a', timestamp: AT, at, fetch, place },
   ...(body === undefined ? {} : { body }),
 });
 
@@ -18,15 +18,15 @@ describe('deliveries', () => {
   test('of one message are one row, which says how often and when', async () => {
     const first = await take([a('2026-03-20T10:00:01.000Z', 's1', 0), a('2026-03-20T10:01:01.000Z', 's1', 1)]);
     expect([first.newMessages, first.duplicates, first.rejects]).toEqual([1, 1, 0]);
-    expect(await messages()).toEqual(['a 2026-03-20 20 10:00 20 10:01 2 1 s1 0']);
+    expect(await messages()).toEqual(['a 2026-03-20 20 10:00 20 10:01 2 1 s1-0']);
     const later = await take([a('2026-03-21T00:03:00.000Z', 's2', 0)]);
     expect([later.newMessages, later.duplicates]).toEqual([0, 1]);
     expect(days(later)).toEqual(['push-deliveries 2026-03-21', 'push-messages 2026-03-20']);
-    expect(await messages()).toEqual(['a 2026-03-20 20 10:00 21 00:03 3 1 s1 0']);
-    expect(await select(pushDeliveries, 'segment, position, received_on')).toEqual([
-      's1 0 2026-03-20',
-      's1 1 2026-03-20',
-      's2 0 2026-03-21',
+    expect(await messages()).toEqual(['a 2026-03-20 20 10:00 21 00:03 3 1 s1-0']);
+    expect(await select(pushDeliveries, 'delivery_id, received_on')).toEqual([
+      's1-0 2026-03-20',
+      's1-1 2026-03-20',
+      's2-0 2026-03-21',
     ]);
   });
 
@@ -36,7 +36,7 @@ describe('deliveries', () => {
     const again = await take(known);
     expect([again.newMessages, again.duplicates, again.slices.length]).toEqual([0, 2, 0]);
     await take([...known, a('2026-03-20T10:03:00.000Z', 's2', 0)]);
-    expect(await messages()).toEqual(['a 2026-03-20 20 10:00 20 10:03 3 1 s1 0']);
+    expect(await messages()).toEqual(['a 2026-03-20 20 10:00 20 10:03 3 1 s1-0']);
   });
 
   test('that were earlier than the known ones move the message to their day', async () => {
@@ -48,8 +48,8 @@ describe('deliveries', () => {
       'push-messages 2026-03-21',
     ]);
     expect(await messages()).toEqual([
-      'a 2026-03-20 20 23:59 21 00:01 2 1 s1 7',
-      'b 2026-03-21 21 00:02 21 00:02 1 1 s2 1',
+      'a 2026-03-20 20 23:59 21 00:01 2 1 s1-7',
+      'b 2026-03-21 21 00:02 21 00:02 1 1 s2-1',
     ]);
     expect(await select(pushMessages, "resource_id, metadata->>'$[0].value'")).toEqual(['a s1/7', 'b s2/1']);
   });

@@ -1,7 +1,5 @@
-import { writeFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { LIMITS } from '../../src/core/limits.ts';
-import { InboxWriter } from '../../src/extract/inbox.ts';
 import type { Followed } from '../../src/run/process-waiting.ts';
 import {
   createSubscription,
@@ -13,15 +11,17 @@ import {
   updateSubscription,
   waitForProcess,
 } from '../../src/run/subscribing.ts';
+import { storeDeliveries } from '../../src/store/inbox.ts';
 import { errorOf } from '../partner/scene.ts';
 import { answer, cutAfter, hangUp, type Script, silence } from '../partner/scripted-service.ts';
+import { deliveryAt } from '../support/inbox.ts';
 import { listed, PROCESS, SubscriptionScene, started, statusText, told, URL_OF_OURS } from './subscription-scene.ts';
 
 let scene: SubscriptionScene;
 beforeEach(async () => {
   scene = await SubscriptionScene.open();
 });
-afterEach(() => scene.scene.close());
+afterEach(() => scene.close());
 
 const OURS = { id: 5001, url: URL_OF_OURS, resources: ['PROCESS_STATUS'] };
 const OTHER = { id: '5002', url: 'https://etl.example.com/other', resources: ['SHIPMENT'] };
@@ -43,24 +43,20 @@ describe('waiting for the end', () => {
   });
 
   test('asks at once when the push message that announces the end has come, and only once for it', async () => {
-    const { clock, log, home } = scene.scene;
-    const options = { folder: home.inbox, clock, log, sealAfterMs: 3_600_000, mostBytes: 1_000_000 };
-    const inbox = await InboxWriter.open(options);
+    const { clock } = scene.scene;
     const announced = async (response: Parameters<Script>[0], seen: Parameters<Script>[1]) => {
       const event = { resource: 'PROCESS_STATUS', type: 'SUCCESS', resourceId: PROCESS };
-      const body = Buffer.from(JSON.stringify({ retailerId: 1, timestamp: '2026-03-14T04:00:00+01:00', event }));
-      const from = { receivedAtMs: clock.now(), sourceAddress: '127.0.0.1', keyId: '0', method: 'POST' };
-      await inbox.append({ ...from, body });
+      const body = JSON.stringify({ retailerId: 1, timestamp: '2026-03-14T04:00:00+01:00', event });
+      await storeDeliveries(scene.scene.state, [deliveryAt(clock.now(), body)], clock);
       await told()(response, seen);
     };
     scene.script(listed(), started(), told(), told(), told(), announced, told(), told(), told('SUCCESS'));
     expect(codeOf(await create())).toBeNull();
-    await inbox.close();
     expect(scene.pausesMs).toEqual([1000, 2000, 4000, 1000, 15_000, 15_000]);
   });
 
   test('goes on where the inbox cannot be looked into, and says so once', async () => {
-    await writeFile(scene.scene.home.inbox, '');
+    await scene.scene.state.write((tx) => tx.schema.dropTable('inbox').execute());
     scene.script(listed(), started(), told(), told(), told('SUCCESS'));
     expect(codeOf(await create())).toBeNull();
     expect(scene.scene.log.of('warn')).toEqual([expect.stringContaining('the inbox cannot be looked into')]);

@@ -42,7 +42,7 @@ export class SubscriptionScene {
   }
 
   get context() {
-    const { clock, log, home, state } = this.scene;
+    const { clock, log, state } = this.scene;
     const openClient = async (_: string, runId: string, onFetch: (record: FetchRecord) => Promise<void>) => {
       const { settings } = this;
       const pacing = new Pacing({ state, clock, log });
@@ -50,7 +50,11 @@ export class SubscriptionScene {
       const client = new PartnerClient({ settings, token, clock, log, random: () => 0.5, runId, onFetch, pacing });
       return { client, settings };
     };
-    return { clock, log, paths: home, vault: this.vault, signal: this.stop.signal, openClient };
+    return { clock, log, state, vault: this.vault, signal: this.stop.signal, openClient };
+  }
+
+  close(): Promise<void> {
+    return this.scene.close();
   }
 
   following(more: { readonly waits?: boolean; readonly timeoutMs?: number } = {}) {

@@ -152,7 +152,7 @@ export const FULL: PageModel = {
     }),
   ],
   pushes: [{ day: '2026-11-20' as Day, received: 4, refused: 1 }],
-  inbox: { segments: 1, bytes: 2048 },
+  inbox: { messages: 1, bytes: 2048 },
   drift: [
     {
       pipeline: 'orders',

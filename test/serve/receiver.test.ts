@@ -52,8 +52,6 @@ describe('a message', () => {
       receivedAtMs: clock.now(),
       sourceAddress: '127.0.0.1',
       keyId: '0',
-      method: 'POST',
-      position: 0,
     });
     expect(Buffer.from(first!.body).toString()).toBe(messageText());
   });

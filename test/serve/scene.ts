@@ -1,5 +1,4 @@
 /** A receiver with an inbox of its own, a clock that stands still, and raw connections to it. */
-import { createReadStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -7,12 +6,15 @@ import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { PushSettings } from '../../src/config.ts';
 import type { Log } from '../../src/core/log.ts';
-import { InboxWriter, readSegment, type StoredDelivery, sealedSegments } from '../../src/extract/inbox.ts';
 import type { SignatureKey } from '../../src/extract/subscription-shapes.ts';
+import { InboxWriter } from '../../src/serve/inbox-writer.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from '../../src/serve/receiver.ts';
 import { RefusedMessages } from '../../src/serve/refused-messages.ts';
 import { SignatureKeys } from '../../src/serve/signature-keys.ts';
+import type { StoredDelivery } from '../../src/store/inbox.ts';
+import { openSqliteState } from '../../src/store/sqlite.ts';
 import { FakeClock } from '../support/clock.ts';
+import { waitingIn } from '../support/inbox.ts';
 import { messageText, type SigningKey, signed, signingKey } from '../support/push.ts';
 
 /** The service's; making one takes a tenth of a second. */
@@ -32,7 +34,6 @@ export const PUSH: PushSettings = {
   oldestDays: 30,
   copiesKept: 100,
   keyRefreshSeconds: 60,
-  sealSeconds: 10,
   inboxMiB: 16,
   refusedMiB: 16,
 };
@@ -83,13 +84,8 @@ export async function openReceiver({ settings, inbox, fetchKeys, proofKey }: Sce
   const lines: LogLine[] = [];
   const log = collectingLog(lines);
   const push = { ...PUSH, ...settings };
-  const writer = await InboxWriter.open({
-    folder: path.join(folder, 'inbox'),
-    clock,
-    sealAfterMs: push.sealSeconds * 1000,
-    mostBytes: push.inboxMiB * 1024 * 1024,
-    log,
-  });
+  const state = await openSqliteState(path.join(folder, 'state.db'));
+  const writer = await InboxWriter.open({ state, clock, mostBytes: push.inboxMiB * 1024 * 1024, log });
   const refused = await RefusedMessages.open({
     folder: path.join(folder, 'refused'),
     mostBytes: push.refusedMiB * 1024 * 1024,
@@ -97,7 +93,7 @@ export async function openReceiver({ settings, inbox, fetchKeys, proofKey }: Sce
     log,
   });
   const keys = await SignatureKeys.open({
-    file: path.join(folder, 'signature-keys.json'),
+    state,
     clock,
     log,
     refreshSeconds: push.keyRefreshSeconds,
@@ -114,13 +110,13 @@ export async function openReceiver({ settings, inbox, fetchKeys, proofKey }: Sce
     await refused.settled();
     await writer.close();
   });
-  onTestFinished(closing);
+  onTestFinished(async () => {
+    await closing();
+    await state.close();
+  });
   const stored = async () => {
     await closing();
-    const found: StoredDelivery[] = [];
-    for (const { file } of await sealedSegments(path.join(folder, 'inbox')))
-      for await (const delivery of readSegment(createReadStream(file), file)) found.push(delivery);
-    return found;
+    return waitingIn(state);
   };
   return { receiver, port: Number(new URL(receiver.url).port), clock, folder, refused, log: lines, stored };
 }

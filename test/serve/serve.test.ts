@@ -1,12 +1,14 @@
-import { access } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { z } from 'zod';
 import { loadConfig } from '../../src/config.ts';
 import type { StartedProgram } from '../../src/serve/program-process.ts';
 import { scheduleOf } from '../../src/serve/schedule.ts';
 import type { RunEnd, StartRun } from '../../src/serve/scheduler.ts';
 import { type Addresses, serve } from '../../src/serve/serve.ts';
+import { readMemo } from '../../src/store/memo.ts';
 import { writeSchedule } from '../../src/store/scheduled.ts';
+import { openSqliteState } from '../../src/store/sqlite.ts';
 import { HANG_MS } from '../support/hang.ts';
 import { openWorld, packageRoot, type World } from '../support/nights.ts';
 
@@ -57,7 +59,11 @@ async function serving(startRun: StartRun, signal: AbortSignal): Promise<Served>
     ended.catch(reject);
   });
   // The token that the signature keys are asked with is the house's, and comes to its end also when the receiver is closed.
-  await vi.waitFor(() => access(path.join(world.home, 'state', 'signature-keys.json')), { timeout: HANG_MS });
+  const stored = async () => {
+    const state = await openSqliteState(path.join(world.home, 'state.db'));
+    expect(await readMemo(state.db, 'signature-keys', z.unknown()).finally(() => state.close())).not.toBeNull();
+  };
+  await vi.waitFor(stored, { timeout: HANG_MS });
   return served;
 }
 

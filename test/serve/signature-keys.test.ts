@@ -1,9 +1,12 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
 import { EtlError } from '../../src/core/errors.ts';
 import type { SignatureKey } from '../../src/extract/subscription-shapes.ts';
 import { SignatureKeys } from '../../src/serve/signature-keys.ts';
+import { readMemo, writeMemo } from '../../src/store/memo.ts';
+import { openSqliteState } from '../../src/store/sqlite.ts';
+import type { State } from '../../src/store/state.ts';
 import { FakeClock } from '../support/clock.ts';
 import { signingKey } from '../support/push.ts';
 import { collectingLog, type LogLine, temporaryFolder } from './scene.ts';
@@ -17,7 +20,7 @@ const WAIT_MS = 3_000;
 type Answer = readonly SignatureKey[] | EtlError | 'never';
 
 interface Place {
-  readonly file: string;
+  readonly state: State;
   readonly clock: FakeClock;
   readonly log: LogLine[];
   /** What the service says when it is asked next. */
@@ -25,13 +28,14 @@ interface Place {
 }
 
 async function place(answer: Answer): Promise<Place> {
-  const file = path.join(await temporaryFolder(), 'signature-keys.json');
-  return { file, clock: new FakeClock(), log: [], answer };
+  const state = await openSqliteState(path.join(await temporaryFolder(), 'state.db'));
+  onTestFinished(() => state.close());
+  return { state, clock: new FakeClock(), log: [], answer };
 }
 
 async function open(at: Place): Promise<SignatureKeys> {
   const keys = await SignatureKeys.open({
-    file: at.file,
+    state: at.state,
     clock: at.clock,
     log: collectingLog(at.log),
     refreshSeconds: 60,
@@ -97,15 +101,11 @@ describe('keys of the service', () => {
   });
 
   test.each([
-    ['no JSON', 'x'],
-    ['of another shape', '{"version":1,"keys":7}'],
-    [
-      'with a broken key',
-      JSON.stringify({ version: 1, fetchedAtMs: Date.UTC(2026, 2, 14), keys: [{ ...OLD, publicKey: 'x' }] }),
-    ],
-  ])('are asked for when the cache is %s', async (_, text) => {
+    ['of another shape', { keys: 7 }],
+    ['with a broken key', { fetchedAtMs: Date.UTC(2026, 2, 14), keys: [{ ...OLD, publicKey: 'x' }] }],
+  ])('are asked for when the cache is %s', async (_, cached) => {
     const at = await place([OLD]);
-    await writeFile(at.file, text);
+    await writeMemo(at.state, 'signature-keys', cached, '2026-03-14T00:00:00.000Z');
     const keys = await opened(at);
     expect([keys.fetches, keys.find('0') === undefined]).toEqual([1, false]);
     await keys.close();
@@ -119,7 +119,7 @@ describe('keys of the service', () => {
     expect(await lookedFor(keys, '1')).toBe('known');
     expect(keys.find('0')).toBeUndefined();
     await keys.close();
-    expect(JSON.parse(await readFile(at.file, 'utf8'))).toMatchObject({ keys: [{ id: '1' }] });
+    expect(await readMemo(at.state.db, 'signature-keys', z.unknown())).toMatchObject({ keys: [{ id: '1' }] });
   });
 
   test('1,000 unknown ones at once and 1,000 after them are one fetch; after a minute there is one more', async () => {
@@ -237,7 +237,7 @@ describe('when the service does not tell its keys', () => {
   test('a cache that cannot be written is told and does no harm', async () => {
     const at = await place(DOWN);
     const keys = await opened(at);
-    await mkdir(at.file);
+    await at.state.write((tx) => tx.schema.dropTable('memo').execute());
     at.clock.set(at.clock.now() + 60_000);
     at.answer = [OLD];
     expect(await lookedFor(keys, '0')).toBe('known');

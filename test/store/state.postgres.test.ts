@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { openPostgresState } from '../../src/store/postgres.ts';
 import { freshDatabase } from '../support/postgres-database.ts';
+import { inboxConformance } from './conformance/inbox.ts';
 import { smallStateConformance } from './conformance/small-state.ts';
 import { type StatePlace, stateConformance } from './conformance.ts';
 
@@ -20,3 +21,4 @@ async function postgresPlace(): Promise<StatePlace> {
 
 stateConformance(postgresPlace);
 smallStateConformance(postgresPlace);
+inboxConformance(postgresPlace);

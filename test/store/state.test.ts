@@ -4,6 +4,7 @@ import path from 'node:path';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openSqliteState, proveSqliteFile } from '../../src/store/sqlite.ts';
+import { inboxConformance } from './conformance/inbox.ts';
 import { smallStateConformance } from './conformance/small-state.ts';
 import { type StatePlace, stateConformance } from './conformance.ts';
 
@@ -27,6 +28,7 @@ async function sqlitePlace(): Promise<StatePlace> {
 
 stateConformance(sqlitePlace);
 smallStateConformance(sqlitePlace);
+inboxConformance(sqlitePlace);
 
 describe('the file', () => {
   let folder: string;

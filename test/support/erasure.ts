@@ -50,13 +50,12 @@ export async function openErasureScene(postgresUrl?: string): Promise<ErasureSce
   return { world, day, subId, order, items };
 }
 
-/** What nobody takes in: bodies that were refused, and the torn end of a segment. */
+/** What nobody takes in: bodies that were refused. */
 async function setAside({ home }: World, order: string): Promise<void> {
   const body = JSON.stringify({ event: { resourceId: order } });
   const message = { reason: 'wrong_signature', detail: null, headers: [['x-order', order]], bodyBytes: body.length };
   const files: readonly (readonly [string, string | Buffer])[] = [
     ['inbox/refused/f00000000000000000.wrong_signature.json', JSON.stringify({ ...message, bodyBase64: btoa(body) })],
-    ['inbox/ready/f00000000000000000.torn', `\u0001\u0002${body}`],
     ['vault/orders/refused/f00000000000000000.json.gz', gzipSync(`{"items":"${order}"}`)],
     ['vault/orders/refused/f00000000000000001.json.gz', gzipSync(`{"items":"${order}"}`).subarray(0, -9)],
     ['warehouse.duckdb.damaged', order],

@@ -1,8 +1,7 @@
 /** Nights of subscriptions, process statuses and links: requests made as commands make them, and messages in the inbox. */
-import path from 'node:path';
-import { InboxWriter } from '../../src/extract/inbox.ts';
 import type { RunContext } from '../../src/run/context.ts';
 import { type SubscriptionCalls, withSubscriptionCalls } from '../../src/run/subscription-calls.ts';
+import { deliveryAt, layIn } from './inbox.ts';
 import { openWorld, type Settings, type World, type WorldOptions } from './nights.ts';
 import { messageText } from './push.ts';
 
@@ -69,16 +68,11 @@ export async function subscribe(world: World, url = HOOK, resources?: string[]):
 
 /** Lays messages into the inbox, as the receiver does. */
 export async function deliver(world: World, ...bodies: readonly string[]): Promise<void> {
-  const inbox = await InboxWriter.open({
-    folder: path.join(world.home, 'inbox'),
-    clock: world.clock,
-    sealAfterMs: 1e9,
-    mostBytes: 1e9,
-    log: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
-  });
-  const from = { receivedAtMs: world.clock.now(), sourceAddress: '35.204.195.116', keyId: '0', method: 'POST' };
-  for (const body of bodies) await inbox.append({ ...from, body: Buffer.from(body) });
-  await inbox.close();
+  await layIn(
+    world.home,
+    world.clock,
+    bodies.map((body) => deliveryAt(world.clock.now(), body)),
+  );
 }
 
 export interface Link {

@@ -157,7 +157,7 @@ async function pushCauses(context: RunContext, mostDays: number): Promise<Cause[
   const named = (name: string) => context.pipelines.find((p) => p.name === name);
   const [messages, list] = [named('push-messages'), named('subscriptions')];
   if (!messages || !list || ((await readListed(context, list))?.listed ?? 0) === 0) return [];
-  if ((await planInbox(context, messages)).segments > 0) return [];
+  if ((await planInbox(context, messages)).messages > 0) return [];
   const last = [...(await context.lake.slices(messages.name)).keys()].at(-1);
   const from: Day | undefined = last ?? [...(await context.lake.slices(list.name)).keys()][0];
   if (from === undefined) return [];

@@ -85,9 +85,8 @@ function stateMeters(make: Maker) {
     rejected: make.gauge('rejected_rows', 'Rows that are set aside in what is loaded now', 'pipeline'),
     loaded: make.gauge('stored_rows', 'Rows that the lake holds now', 'pipeline'),
     nextDue: make.gauge('next_due_timestamp_seconds', 'When it is due next; in the past: it waits', 'pipeline'),
-    inboxSegments: make.gauge('inbox_segments', 'Segments of push messages that wait to be taken in'),
     inboxBytes: make.gauge('inbox_bytes', 'Bytes of push messages that wait to be taken in'),
-    inboxMessages: make.gauge('inbox_messages', 'Push messages that wait; many are counted over some scrapes'),
+    inboxMessages: make.gauge('inbox_messages', 'Push messages that wait to be taken in'),
   };
 }
 

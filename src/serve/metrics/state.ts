@@ -1,9 +1,9 @@
 /** How things stand: freshness, slices by state, what is due, the inbox. Gauges; each reading takes the place of the one before. */
 import type { Day } from '../../core/days.ts';
-import { InboxDepth } from '../../extract/inbox-depth.ts';
 import { Lake } from '../../lake/lake.ts';
 import type { RunContext } from '../../run/context.ts';
 import { type PipelineStatus, pipelineStatuses } from '../../run/status.ts';
+import { inboxSize } from '../../store/inbox.ts';
 import { Remembered } from '../page/remembered.ts';
 import { scheduleOf } from '../schedule.ts';
 import type { Schedules } from '../schedule-due.ts';
@@ -30,7 +30,6 @@ export class StateGauges {
   private readonly lake: Lake;
   private readonly statuses: Remembered<readonly PipelineStatus[]>;
   private kept: Kept | null = null;
-  private readonly depth: InboxDepth;
   private readonly dayEnds = new Map<Day, number>();
 
   /** `today`: asked each time, since `serve` lives longer than a day. */
@@ -38,7 +37,6 @@ export class StateGauges {
     this.context = context;
     this.meters = meters;
     this.lake = new Lake(context.paths, { keepsMonths: true });
-    this.depth = new InboxDepth(context.paths.inbox);
     const make = () => this.statusesOn(today());
     this.statuses = new Remembered({ make, clock: context.clock, freshMs: FRESH_MS, patienceMs: PATIENCE_MS });
   }
@@ -71,8 +69,7 @@ export class StateGauges {
   }
 
   async readInbox(): Promise<void> {
-    const { segments, bytes, messages } = await this.depth.read();
-    this.meters.inboxSegments.set(segments);
+    const { bytes, messages } = await inboxSize(this.context.state.db);
     this.meters.inboxBytes.set(bytes);
     this.meters.inboxMessages.set(messages);
   }

@@ -11,6 +11,7 @@ import type { TokenSource } from '../../partner/token.ts';
 import type { RunContext } from '../../run/context.ts';
 import { type Explanation, explain } from '../../run/explain.ts';
 import { statusOf } from '../../run/status.ts';
+import { inboxSize } from '../../store/inbox.ts';
 import type { Health } from '../health.ts';
 import { stampOf } from '../stamp.ts';
 import type { MoneyDay, PageModel, TokenState } from './model.ts';
@@ -149,16 +150,10 @@ export class PageSources {
 const NO_DAYS: ReadonlySet<Day> = new Set();
 
 /** Every commit of the lake makes and removes its journal, and everything else is replaced by renaming: the folders tell. */
-async function traces({ paths, today }: RunContext): Promise<string> {
-  const places = [
-    paths.runs,
-    paths.manifests,
-    paths.state,
-    paths.warehouse,
-    `${paths.inbox}/ready`,
-    `${paths.inbox}/refused`,
-  ];
-  return `${today}\n${await stampOf(places)}`;
+async function traces({ paths, state, today }: RunContext): Promise<string> {
+  const places = [paths.runs, paths.manifests, paths.state, paths.warehouse, `${paths.inbox}/refused`];
+  const { messages } = await inboxSize(state.db);
+  return `${today} ${messages}\n${await stampOf(places)}`;
 }
 
 /** The control sums of the commissions report, oldest day first. */

@@ -5,10 +5,11 @@
 
 import type { PushSettings } from '../../../src/config.ts';
 import { systemClock } from '../../../src/core/clock.ts';
-import { InboxWriter } from '../../../src/extract/inbox.ts';
+import { InboxWriter } from '../../../src/serve/inbox-writer.ts';
 import { startReceiver } from '../../../src/serve/receiver.ts';
 import { RefusedMessages } from '../../../src/serve/refused-messages.ts';
 import { SignatureKeys } from '../../../src/serve/signature-keys.ts';
+import { openSqliteState } from '../../../src/store/sqlite.ts';
 import { peakMiB, unwatched } from './place.ts';
 
 export interface Told {
@@ -32,10 +33,11 @@ const { home, settings, keyId, publicKey } = JSON.parse(process.argv[2]!) as Tol
 const { log } = unwatched;
 const clock = systemClock;
 const folder = `${home}/inbox`;
-const inbox = await InboxWriter.open({ folder, clock, sealAfterMs: 10_000, mostBytes: 64 * 2 ** 30, log });
+const state = await openSqliteState(`${home}/state.db`);
+const inbox = await InboxWriter.open({ state, clock, mostBytes: 64 * 2 ** 30, log });
 const refused = await RefusedMessages.open({ folder: `${folder}/refused`, mostBytes: 16 * 2 ** 20, clock, log });
 const keys = await SignatureKeys.open({
-  file: `${home}/state/signature-keys.json`,
+  state,
   clock,
   log,
   refreshSeconds: settings.keyRefreshSeconds,

@@ -29,7 +29,7 @@ describe('before the first night', () => {
   it('plan asks for the list and nothing else; status has nothing to tell', async () => {
     const { code, out } = await typed('plan', ...PUSHED);
     expect(code).toBe(0);
-    expect(out).toContain('push-messages: takes in nothing: no segment of the inbox is ready\n');
+    expect(out).toContain('push-messages: takes in nothing: the inbox is empty\n');
     expect(out).toContain('subscriptions: asks for the list; it was not asked for yet\n');
     expect(out).toContain('process-statuses: nothing is due\n');
     expect(out).toContain('push-links: nothing is due\n');
@@ -61,9 +61,9 @@ describe('with requests under way and messages in the inbox', () => {
   });
 
   it('status tells what waits in the inbox, and plan that it is taken in', async () => {
-    const waits = /push-messages: 1 segment of the inbox \(0\.0 MB\) to be taken in/;
+    const waits = /push-messages: 2 messages of the inbox \(0\.0 MB\) to be taken in/;
     expect((await typed('status')).out).toMatch(waits);
-    expect((await typed('plan', 'push-messages')).out).toContain('push-messages: takes in 1 segment of the inbox');
+    expect((await typed('plan', 'push-messages')).out).toContain('push-messages: takes in 2 messages of the inbox');
   });
 
   it('plan counts what is due for which reason, and what the budget leaves out', async () => {

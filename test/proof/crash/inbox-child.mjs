@@ -1,35 +1,26 @@
-// Appends numbered deliveries to an inbox as fast as it can, many at once, and prints the number of each that was answered, a line
-// each. Arguments are the build's folder, the inbox, the first number, how many at once and the bytes of a segment. Runs until it is killed.
+// Appends numbered deliveries to the inbox as fast as it can, many at once, and prints the number of each that was answered, a line
+// each. Arguments are the build's folder, the home, the first number and how many at once. Runs until it is killed.
 import { writeSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-const [build, folder, first, atOnce, segmentBytes] = process.argv.slice(2);
+const [build, home, first, atOnce] = process.argv.slice(2);
 const load = (file) => import(pathToFileURL(path.join(build, file)).href);
-const { InboxWriter } = await load('src/extract/inbox.js');
+const { InboxWriter } = await load('src/serve/inbox-writer.js');
+const { openSqliteState } = await load('src/store/sqlite.js');
 const { systemClock } = await load('src/core/clock.js');
 
 const nothing = () => {};
-const writer = await InboxWriter.open({
-  folder,
-  clock: systemClock,
-  sealAfterMs: 100,
-  segmentBytes: Number(segmentBytes),
-  mostBytes: 2 ** 40,
-  log: { debug: nothing, info: nothing, warn: nothing, error: nothing },
-});
+const state = await openSqliteState(path.join(home, 'state.db'));
+const log = { debug: nothing, info: nothing, warn: nothing, error: nothing };
+const writer = await InboxWriter.open({ state, clock: systemClock, mostBytes: 2 ** 40, log });
 let next = Number(first);
 async function appendForEver() {
   for (;;) {
     const number = next++;
-    const body = Buffer.from(`${number} ${'x'.repeat(number % 700)}`);
-    await writer.append({
-      receivedAtMs: systemClock.now(),
-      sourceAddress: '127.0.0.1',
-      keyId: '0',
-      method: 'POST',
-      body,
-    });
+    const from = { receivedAtMs: systemClock.now(), sourceAddress: '127.0.0.1', keyId: '0' };
+    const about = { resource: 'SHIPMENT', resourceId: String(number), bodySha256: '' };
+    await writer.append({ ...from, ...about, body: Buffer.from(`${number} ${'x'.repeat(number % 700)}`) });
     writeSync(1, `${number}\n`);
   }
 }

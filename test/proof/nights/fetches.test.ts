@@ -1,4 +1,4 @@
-/** etl.fetch: every request and every segment of the inbox once, also those that no run made. */
+/** etl.fetch: every request and every answer of the inbox once, also those that no run made. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { FetchRecord } from '../../../src/core/records.ts';
 import { rowsOf } from '../../support/lookups.ts';

@@ -1,14 +1,14 @@
 /** The inbox becomes rows: each message once, whatever a run dies at, and again from the vault. */
-import { readdir, rm, writeFile } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Day } from '../../../src/core/days.ts';
-import { InboxWriter, readSegment } from '../../../src/extract/inbox.ts';
+import { readDeliveries } from '../../../src/extract/stored-deliveries.ts';
 import { runReplay } from '../../../src/run/again.ts';
 import type { Step } from '../../../src/run/context.ts';
-import { RECEIVER_LOCK } from '../../../src/run/inbox.ts';
 import { nightPlans } from '../../../src/run/plans.ts';
 import { verify } from '../../../src/run/verify.ts';
+import { deliveryAt, layIn, waitingAt } from '../../support/inbox.ts';
 import { rowsOf } from '../../support/lookups.ts';
 import { openWorld, type World } from '../../support/nights.ts';
 
@@ -18,35 +18,17 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-const inbox = () => path.join(world.home, 'inbox');
-const writer = () =>
-  InboxWriter.open({
-    folder: inbox(),
-    clock: world.clock,
-    sealAfterMs: 1e9,
-    mostBytes: 1e9,
-    log: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
-  });
-
 const bodyOf = (id: string, timestamp: string, resource = 'PROCESS_STATUS') =>
   Buffer.from(
     `{"retailerId":1234567,"timestamp":"${timestamp}","event":{"resource":"${resource}","type":"SUCCESS","resourceId":"${id}","new":1.50}}`,
   );
 
-/** Delivers messages into a segment of their own: `[id, minutes after two in the morning of the day, day]`. */
+/** Delivers messages: `[id, minutes after two in the morning of the day, day]`. */
 async function deliver(...given: readonly (readonly [id: string, minute: number, day?: string])[]): Promise<void> {
-  const to = await writer();
-  for (const [id, minute, day = '2026-03-20'] of given) {
-    const receivedAtMs = Date.parse(`${day}T02:00:00Z`) + minute * 60_000;
-    await to.append({
-      receivedAtMs,
-      sourceAddress: '35.204.195.116',
-      keyId: '0',
-      method: 'POST',
-      body: bodyOf(id, '2026-03-20T02:59:59+01:00'),
-    });
-  }
-  await to.close();
+  const deliveries = given.map(([id, minute, day = '2026-03-20']) =>
+    deliveryAt(Date.parse(`${day}T02:00:00Z`) + minute * 60_000, bodyOf(id, '2026-03-20T02:59:59+01:00')),
+  );
+  await layIn(world.home, world.clock, deliveries);
 }
 
 const drain = (step?: (name: Step) => void) =>
@@ -66,18 +48,18 @@ describe('the inbox', () => {
       `a 2026-03-20 20 02:02 20 02:02 1 ${EXTRA}`,
       `b 2026-03-20 20 02:01 20 02:03 2 ${EXTRA}`,
     ]);
-    expect(await readdir(path.join(inbox(), 'ready'))).toEqual([]);
+    expect(await waitingAt(world.home)).toEqual([]);
     const [row] = await rowsOf(
       world,
-      `SELECT fetch_id, position FROM warehouse.fact_push_message WHERE resource_id = 'a'`,
+      `SELECT fetch_id, delivery_id FROM warehouse.fact_push_message WHERE resource_id = 'a'`,
     );
-    const [fetchId, position] = row!.split(' ');
+    const [fetchId, deliveryId] = row!.split(' ');
     const bodies = await world.within(async ({ vault }) => {
       const found: string[] = [];
       for await (const fetch of vault.fetches('push-messages'))
         if (fetch.fetch_id === fetchId)
-          for await (const one of readSegment(vault.answer(fetch, true), 'it'))
-            if (one.position === Number(position)) found.push(Buffer.from(one.body).toString());
+          for await (const one of readDeliveries(vault.answer(fetch, true), 'it'))
+            if (one.deliveryId === deliveryId) found.push(Buffer.from(one.body).toString());
       return found;
     });
     expect(bodies).toEqual([bodyOf('a', '2026-03-20T02:59:59+01:00').toString()]);
@@ -135,26 +117,38 @@ describe('the inbox', () => {
     },
   );
 
-  test('is left alone where a receiver is writing, and sealed where one has died', async () => {
-    const to = await writer();
-    const one = { receivedAtMs: Date.parse('2026-03-20T02:01:00Z'), sourceAddress: '::1', keyId: '0', method: 'PUT' };
-    await to.append({ ...one, body: bodyOf('a', '2026-03-20T02:59:59+01:00') });
-    const lock = await world.within(({ locks }) => locks.tryLock(RECEIVER_LOCK, 'serve'));
-    expect((await drain()).run.summary).toMatchObject({ rows: 0 });
-    await lock!.release();
-    expect((await drain()).run.summary).toMatchObject({ rows: 1 });
+  test('is taken in as it was when the run came to it; what comes meanwhile waits for the next one', async () => {
+    await deliver(['a', 1]);
+    let hasCome = false;
+    await world.night({
+      names: ['push-messages'],
+      step: async (name) => {
+        if (name === 'answer-received' && !hasCome) await deliver(['b', 2]);
+        hasCome ||= name === 'answer-received';
+      },
+    });
     expect(await messages()).toEqual([`a 2026-03-20 20 02:01 20 02:01 1 ${EXTRA}`]);
-    await to.close().catch(() => undefined);
+    await drain();
+    expect(await messages()).toHaveLength(2);
   });
 
-  test('with a damaged segment tells its place, leaves it, and takes the others in', async () => {
+  test('that a run died on and that has grown since stands in two answers of the vault, and once in the rows', async () => {
     await deliver(['a', 1]);
-    await writeFile(path.join(inbox(), 'ready', 'f00000000000000000.segment'), 'something else');
-    const { exitCode, errors } = await drain();
-    expect([exitCode, errors.map(({ code }) => code)]).toEqual([1, ['damaged_segment']]);
-    expect(errors[0]?.concern.file).toMatch(/f00000000000000000\.segment$/);
-    expect(await messages()).toEqual([`a 2026-03-20 20 02:01 20 02:01 1 ${EXTRA}`]);
-    expect(await readdir(path.join(inbox(), 'ready'))).toEqual(['f00000000000000000.segment']);
+    const die = (name: Step) => {
+      if (name === 'lake-committed') throw new Error('killed');
+    };
+    await drain(die).catch(() => undefined);
+    await deliver(['b', 2]);
+    world.clock.set(world.clock.now() + 1000);
+    expect((await drain()).run.summary).toMatchObject({ rows: 1, duplicates: 1 });
+    expect(await rowsOf(world, 'SELECT items, outcome FROM etl.fetch ORDER BY 1')).toEqual(['1 ok', '2 ok']);
+    expect(await messages()).toHaveLength(2);
+    const before = await rowsOf(world, 'SELECT * EXCLUDE (loaded_at) FROM warehouse.push_delivery ORDER BY ALL');
+    const range = { from: '2026-03-20' as Day, to: '2026-03-20' as Day };
+    await world.within((context) => runReplay(context, 'push-messages', range));
+    expect(await rowsOf(world, 'SELECT * EXCLUDE (loaded_at) FROM warehouse.push_delivery ORDER BY ALL')).toEqual(
+      before,
+    );
   });
 
   test('is told of by plan, without a call and without credentials', async () => {
@@ -165,7 +159,7 @@ describe('the inbox', () => {
         context.pipelines.filter(({ name }) => name === 'push-messages'),
       ),
     );
-    expect(plan).toMatchObject({ kind: 'inbox', segments: 1, bytes: expect.any(Number) });
+    expect(plan).toMatchObject({ kind: 'inbox', messages: 2, bytes: expect.any(Number) });
   });
 });
 
@@ -200,7 +194,7 @@ describe('a replay of messages', () => {
     expect(await everything()).toEqual(before);
   });
 
-  test('whose segment is gone from the vault changes nothing and says what is missing', async () => {
+  test('whose answers are gone from the vault changes nothing and says what is missing', async () => {
     const before = await everything();
     await rm(path.join(world.home, 'vault', 'push-messages', 'fetches'), { recursive: true });
     expect((await replay('2026-03-20')).errors.map(({ code }) => code)).toEqual(['nothing_stored']);

@@ -290,14 +290,12 @@ describe('a night', () => {
 });
 
 describe('other files', () => {
-  it('that were refused, torn, or records of runs, go by their own age; runs only when every target has them', async () => {
+  it('that were refused, or records of runs, go by their own age; runs only when every target has them', async () => {
     const id = newId('f', world.clock);
-    const torn = path.join(world.home, 'inbox', 'ready', `${id}.torn`);
-    const segment = path.join(world.home, 'inbox', 'ready', `${id}.segment`);
     const refused = path.join(world.home, 'inbox', 'refused', `${id}.bad_signature.json`);
     const body = path.join(world.home, 'vault', 'orders', 'refused', `${id}.json.gz`);
     const foreign = path.join(world.home, 'inbox', 'refused', 'notes.txt');
-    for (const file of [torn, segment, refused, body, foreign]) {
+    for (const file of [refused, body, foreign]) {
       await mkdir(path.dirname(file), { recursive: true });
       await writeFile(file, 'x');
       await utimes(file, 0, 0);
@@ -306,15 +304,13 @@ describe('other files', () => {
     world.passDays(1);
     await world.night();
     world.passDays(10);
-    await setRetention(world, { refusedDays: 5, tornDays: 20, runsDays: 5 });
+    await setRetention(world, { refusedDays: 5, runsDays: 5 });
     const names = async () => (await planned()).files.map(({ kind, file }) => [kind, path.join(world.home, file)]);
     expect(await names()).toEqual([
       ['refused', body],
       ['refused', refused],
       ...runs.map((run) => ['run', path.join(world.home, run)]),
     ]);
-    await setRetention(world, { tornDays: 5 });
-    expect(await names()).toEqual([['torn', torn]]);
     await rm(path.join(world.home, 'warehouse.duckdb'));
     await setRetention(world, { runsDays: 5 });
     expect(await names()).toEqual([]);

@@ -213,12 +213,11 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'inbox-emptied-early',
-    about: 'a segment is taken out of the inbox before what it holds is committed',
+    about: 'messages are taken out of the inbox before their rows are committed',
     file: 'src/run/inbox.ts',
     in: 'drainInbox',
-    call: 'takeSegments',
-    instead:
-      'async (...given) => { for (const { fetch_id: id } of stored) await forget(group.find((segment) => segment.id === id)); return takeSegments(...given); }',
+    call: 'applyLines',
+    instead: 'async (...given) => { await removeDeliveries(context.state, last); return applyLines(...given); }',
     seed: 5570,
   },
   {

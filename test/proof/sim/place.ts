@@ -106,7 +106,7 @@ function settingsOf({ reports, hasLookups, hasPushes }: Scenario, serverUrl: str
       'process-statuses': off,
       'push-links': off,
     },
-    push: { port: 0, sealSeconds: 1 },
+    push: { port: 0 },
     targets: { duckdb: { enabled: serverUrl === null } },
     guards: { shrink: GUARD },
   };

@@ -40,13 +40,12 @@ const message = (on: Day, id: string, timestamp: string, delivered: string, more
   last_delivered_at: at(on, delivered),
   deliveries: '1',
   bodies: '1',
-  position: '0',
+  delivery_id: 'd1',
   ...more,
 });
 
-const delivery = (on: Day, id: string, segment: string, time: string): RowText => ({
-  segment,
-  position: '0',
+const delivery = (on: Day, id: string, deliveryId: string, time: string): RowText => ({
+  delivery_id: deliveryId,
   received_at: at(on, time),
   retailer_id: '1234567',
   timestamp: at(on),

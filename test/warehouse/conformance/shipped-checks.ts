@@ -53,10 +53,9 @@ const message = (id: string, deliveries: string): RowText => ({
   deliveries,
 });
 
-const delivery = (id: string, position: string): RowText => ({
+const delivery = (id: string, number: string): RowText => ({
   ...message(id, '1'),
-  segment: `s${position}`,
-  position,
+  delivery_id: `d${number}`,
   received_at: `${FIRST} 06:00:00+00`,
 });
 

@@ -181,7 +181,7 @@ describe('the Postgres server', () => {
       'process_status_version: btree (observed_on)',
       'process_status_version: btree (process_status_id, observed_from)',
       'push_delivery: btree (received_on)',
-      'push_delivery: btree (segment, "position")',
+      'push_delivery: btree (delivery_id)',
       'push_link: btree (href, observed_from)',
       'push_link: btree (observed_on)',
       'receipt: btree (pipeline, slice_day) WHERE (superseded_at IS NULL)',

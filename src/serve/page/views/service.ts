@@ -27,7 +27,7 @@ export function service({ health, tokens, inbox }: PageModel): Markup {
   if (inbox)
     facts.push([
       'Inbox',
-      inbox.segments === 0 ? 'empty' : `${counted(inbox.segments, 'segment')}, ${countText(inbox.bytes)} bytes`,
+      inbox.messages === 0 ? 'empty' : `${counted(inbox.messages, 'message')}, ${countText(inbox.bytes)} bytes`,
     ]);
   return section({
     id: 'service',

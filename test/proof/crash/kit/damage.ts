@@ -23,7 +23,6 @@ const FILES: Readonly<Record<string, RegExp>> = {
   'lake-rejects': /^rejects\//,
   'lake-manifests': /^manifests\/.*\.json$/,
   runs: /^runs\//,
-  inbox: /^inbox\//,
   state: /^state\/(?!erasures)/,
   erasures: /^state\/erasures/,
   'state-database': /^state\.db$/,

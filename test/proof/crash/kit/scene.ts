@@ -9,8 +9,8 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { stringify } from 'yaml';
-import { InboxWriter } from '../../../../src/extract/inbox.ts';
 import { type Sandbox, startSandbox } from '../../../../src/sandbox/sandbox.ts';
+import { deliveryAt, layIn } from '../../../support/inbox.ts';
 import type { Postgres } from '../../../support/postgres.ts';
 import { type Ended, ended, type Program, start } from './program.ts';
 
@@ -153,17 +153,12 @@ export class Scene {
 
   /** Lays messages into the inbox, as the receiver does. */
   async deliver(atMs: number, bodies: readonly string[]): Promise<void> {
-    const nothing = () => undefined;
-    const inbox = await InboxWriter.open({
-      folder: path.join(this.home, 'inbox'),
-      clock: { now: () => atMs, sleep: () => new Promise(nothing) },
-      sealAfterMs: 1e9,
-      mostBytes: 1e9,
-      log: { debug: nothing, info: nothing, warn: nothing, error: nothing },
-    });
-    const from = { receivedAtMs: atMs, sourceAddress: '35.204.195.116', keyId: '0', method: 'POST' };
-    for (const body of bodies) await inbox.append({ ...from, body: Buffer.from(body) });
-    await inbox.close();
+    const clock = { now: () => atMs, sleep: () => Promise.resolve() };
+    await layIn(
+      this.home,
+      clock,
+      bodies.map((body) => deliveryAt(atMs, body)),
+    );
   }
 
   /** `first`: after a night with everything in it, and something new for every pipeline of the night to come. */
@@ -172,7 +167,7 @@ export class Scene {
     const eans = sandbox.eans(12);
     await writeFile(path.join(this.folder, 'eans.csv'), `ean\n${eans.join('\n')}\n`);
     await this.writeSettings('settings.yaml', {});
-    await this.writeSettings('pruning.yaml', { vaultDays: 1, refusedDays: 1, tornDays: 1, runsDays: 1 });
+    await this.writeSettings('pruning.yaml', { vaultDays: 1, refusedDays: 1, runsDays: 1 });
     await mkdir(this.home, { recursive: true });
     await this.administer(`CREATE DATABASE ${DATABASE}`);
     const evening = FIRST_NIGHT_MS - 23 * HOUR_MS;

@@ -70,7 +70,7 @@ class Service {
     const { scene } = this.stage;
     const settings = parse(await readFile(path.join(scene.folder, 'settings.yaml'), 'utf8')) as object;
     const file = path.join(scene.folder, 'serve.yaml');
-    const receiving = { push: { port: this.port, sealSeconds: 1 }, serve: { schedule: false, port: 0 } };
+    const receiving = { push: { port: this.port }, serve: { schedule: false, port: 0 } };
     await writeFile(file, stringify({ ...settings, ...receiving }));
     this.env = {
       PARTNER_BASE_URL: this.sandbox.baseUrl,
