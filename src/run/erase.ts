@@ -179,7 +179,10 @@ class Erasing {
     const asked = await this.maskAsked();
     const held = await maskCheckHolds(work, lake.digests);
     const records = asked + held + (await maskRecords(work, new Map([...lake.digests, ...hashes])));
-    if (!isDryRun) await dropLeftovers(context, this.options.folder);
+    if (!isDryRun) {
+      await context.state.compact();
+      await dropLeftovers(context, this.options.folder);
+    }
     await step('records', 'masked');
     return { slices: lake.slices, lake: lake.values, answers, files: others + inbox + records, targets };
   }

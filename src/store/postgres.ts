@@ -34,6 +34,10 @@ export async function openPostgresState(url: string): Promise<State> {
         return work(tx);
       }),
     file: null,
+    compact: async () => {
+      for (const { name, schema } of await db.introspection.getTables())
+        if (schema === SCHEMA) await sql`VACUUM FULL ${sql.table(name)}`.execute(db);
+    },
     close: () => db.destroy(),
   };
   try {

@@ -58,6 +58,10 @@ export async function openSqliteState(file: string, mayMake: () => Promise<void>
         await sql`VACUUM INTO ${copy}`.execute(db);
       },
     },
+    compact: async () => {
+      await sql`VACUUM`.execute(db);
+      await sql`PRAGMA wal_checkpoint(TRUNCATE)`.execute(db);
+    },
     close: async () => void kept.add(database),
   };
   try {

@@ -20,6 +20,8 @@ export interface State {
   write<T>(work: (tx: StateTransaction) => Promise<T>): Promise<T>;
   /** Where it is one: a server proves and backs up its databases by its own means. */
   readonly file: StateFile | null;
+  /** Makes the files anew, so that nothing that was deleted or replaced can be read in them any more. */
+  compact(): Promise<void>;
   close(): Promise<void>;
 }
 

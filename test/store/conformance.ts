@@ -96,6 +96,13 @@ export function stateConformance(newPlace: () => Promise<StatePlace>): void {
     });
   });
 
+  test('made anew it holds what it held', async () => {
+    const state = await open();
+    await state.write((tx) => set(tx, '1'));
+    await state.compact();
+    expect(await valueIn((await open()).db)).toBe('1');
+  });
+
   budgetConformance(open);
   tokenConformance(open);
 

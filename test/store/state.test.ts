@@ -60,6 +60,24 @@ describe('the file', () => {
     expect([await readFile(precious, 'utf8'), (await stat(precious)).mode & 0o777]).toEqual(['precious', 0o644]);
   });
 
+  test('made anew holds nothing that was deleted', async () => {
+    const state = await openSqliteState(file);
+    const name = 'somebody-4711';
+    await state.write((tx) =>
+      tx
+        .insertInto('memo')
+        .values({ account: 'default', name, value: name.repeat(3000), noted_at: '' })
+        .execute(),
+    );
+    await state.write((tx) => tx.deleteFrom('memo').where('name', '=', name).execute());
+    const traces = async () =>
+      Promise.all(['', '-wal'].map(async (end) => (await readFile(`${file}${end}`)).includes(name)));
+    expect(await traces()).toContain(true);
+    await state.compact();
+    expect(await traces()).toEqual([false, false]);
+    await state.close();
+  });
+
   test('what is no database is refused by name, with what to do', async () => {
     await (await openSqliteState(file)).close();
     for (const end of ['-wal', '-shm']) await rm(`${file}${end}`, { force: true });
