@@ -15,7 +15,7 @@ import { type Pipeline, partsOf } from '../core/pipeline.ts';
 import type { FetchRecord } from '../core/records.ts';
 import { quoteList } from '../engine/duckdb.ts';
 import { maskedDelivery } from '../extract/masked-file.ts';
-import { PushLines } from '../extract/push-lines.ts';
+import { type DeliveryLines, PushLines } from '../extract/push-lines.ts';
 import { deliveryLine, readDeliveries } from '../extract/stored-deliveries.ts';
 import type { SliceChange } from '../lake/lake.ts';
 import { takeDeliveries } from '../normalise/deliveries.ts';
@@ -98,7 +98,7 @@ export function replayInbox(
           await lines.take(fetch.fetch_id, readDeliveries(context.vault.answer(fetch, true), name));
         }
         const fetchId = fetches.at(-1)!.fetch_id;
-        const result = await applyLines(session, pipeline, lines, { fetchId, folder, place });
+        const result = await applyLines(session, pipeline, await lines.close(), { fetchId, folder, place });
         session.tally.add(result);
         session.ledger.drift.push(...result.drift);
       });
@@ -148,7 +148,7 @@ interface Draining {
 
 interface StoredAnswer {
   readonly fetch: FetchRecord;
-  readonly lines: PushLines;
+  readonly lines: DeliveryLines;
   /** Id of the last delivery in it. */
   readonly last: string;
 }
@@ -181,9 +181,10 @@ async function storeAnswer(
     }
   }
   const { deliveries, firstAtMs, lastAtMs } = await lines.take(fetchId, stored()).catch(async (error) => {
-    await body.discard();
+    await Promise.all([body.discard(), lines.close().catch(() => undefined)]);
     throw error;
   });
+  const closed = await lines.close();
   assert(last !== null && firstAtMs !== null && lastAtMs !== null, 'the first delivery is gone from the inbox');
   const sha256 = hash.digest('hex');
   const fetch: FetchRecord = {
@@ -210,7 +211,7 @@ async function storeAnswer(
   };
   await vault.record(fetch);
   await context.step('answer-received', pipeline.name);
-  return { fetch, lines, last };
+  return { fetch, lines: closed, last };
 }
 
 /** Of the same deliveries always the same: where a run died they are no second answer, but the one that was there. */
@@ -235,13 +236,12 @@ interface Applying {
 async function applyLines(
   session: Session,
   pipeline: Pipeline,
-  taken: PushLines,
+  { file, lines: count, longestLineBytes, firstDay, unreadable, drift }: DeliveryLines,
   { fetchId, folder, place = { lake: session.context.lake, under: null } }: Applying,
 ): Promise<WindowResult> {
   const { context, engine } = session;
   const [part] = partsOf(context.pipelines, pipeline);
   assert(part, `${pipeline.name} has no part for its deliveries`);
-  const { file, lines: count, longestLineBytes, firstDay, unreadable, drift } = await taken.close();
   const told = (one: Pipeline): Told => ({
     pipeline: one,
     lines: count,
