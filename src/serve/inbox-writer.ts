@@ -1,6 +1,6 @@
 /**
- * Writes what the receiver has accepted into the inbox, many messages in one transaction: what comes in while one is being synced
- * shares the next. A message counts as received once its transaction is committed, which is when `append` resolves.
+ * Writes what the receiver has accepted into the inbox, many messages in one transaction: what comes in within some milliseconds, and
+ * while one is being synced, shares the next. A message counts as received once its transaction is committed, which is when `append` resolves.
  */
 import type { Clock } from '../core/clock.ts';
 import { asEtlError, EtlError } from '../core/errors.ts';
@@ -10,6 +10,8 @@ import type { State } from '../store/state.ts';
 
 /** Deliveries that wait for the disk; beyond it they are refused, or a slow disk would fill the memory. */
 const QUEUE_BYTES = 8 * 1024 * 1024;
+/** What comes within it shares a transaction, which takes 1 ms of CPU alone and 20 µs a message of many. Nobody's clock is asked. */
+const GATHER_MS = 4;
 /** While the inbox is full its size is asked for again this often: the pipeline may have emptied it. */
 const RELOOK_MS = 1000;
 
@@ -92,8 +94,7 @@ export class InboxWriter {
 
   private async writeAll(): Promise<void> {
     while (this.waiting.length > 0) {
-      // Everything that has come in by now is read first, so that it goes into the same transaction.
-      await new Promise((resolve) => setImmediate(resolve));
+      await new Promise((resolve) => setTimeout(resolve, GATHER_MS));
       const { waiting } = this;
       this.waiting = [];
       await this.write(waiting);

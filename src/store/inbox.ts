@@ -1,8 +1,9 @@
 /** The inbox: push messages from the moment they are answered until the pipeline has made rows of them. */
+import type { ExpressionBuilder } from 'kysely';
 import { type Clock, isoTime } from '../core/clock.ts';
 import { bornMs, earliestId, newId } from '../core/ids.ts';
 import type { State, StateDb, StateTransaction } from './state.ts';
-import { ACCOUNT } from './tables.ts';
+import { ACCOUNT, type StateTables } from './tables.ts';
 
 /** One delivery of a message, accepted. Nobody changes the body afterwards. */
 export interface Delivery {
@@ -34,6 +35,8 @@ export interface InboxSize {
 export const ROW_BYTES = 300;
 /** Rows of one statement: SQLite takes 32,766 values. */
 const ROWS_A_STATEMENT = 500;
+/** Of one transaction: some 0.1 s. */
+const ROWS_REMOVED = 10_000;
 
 /** Stores the deliveries in their order, all or none; they are on disk when it resolves. Returns how much waits then. */
 export function storeDeliveries(state: State, deliveries: readonly NewDelivery[], clock: Clock): Promise<InboxSize> {
@@ -145,21 +148,32 @@ export async function readInbox(db: StateDb, { after, upTo, limit }: InboxPage):
   }));
 }
 
-/** Deletes what has become rows of the lake, all of it or nothing. */
+/**
+ * Deletes what has become rows of the lake, some thousands a transaction: 100,000 in one kept the receiver waiting for a second. What
+ * a crash leaves is taken in again, and known by its ids.
+ */
 export async function removeDeliveries(state: State, upTo: string): Promise<void> {
-  await state.write(async (tx) => {
-    const { messages, bodyBytes } = await tx
-      .selectFrom('inbox')
-      .select(({ fn }) => [
-        fn.countAll<number>().as('messages'),
-        fn.sum<number>(fn('length', ['body'])).as('bodyBytes'),
-      ])
-      .where('account', '=', ACCOUNT)
-      .where('delivery_id', '<=', upTo)
-      .executeTakeFirstOrThrow();
-    await tx.deleteFrom('inbox').where('account', '=', ACCOUNT).where('delivery_id', '<=', upTo).execute();
-    await changeSize(tx, -messages, -(bodyBytes ?? 0));
-  });
+  for (let isOver = false; !isOver; ) isOver = await state.write((tx) => removeSome(tx, upTo));
+}
+
+/** Returns whether nothing is left of it. */
+async function removeSome(tx: StateTransaction, upTo: string): Promise<boolean> {
+  const waiting = tx.selectFrom('inbox').where('account', '=', ACCOUNT).where('delivery_id', '<=', upTo);
+  const next = await waiting
+    .select('delivery_id')
+    .orderBy('delivery_id')
+    .offset(ROWS_REMOVED)
+    .limit(1)
+    .executeTakeFirst();
+  const isGone = (id: ExpressionBuilder<StateTables, 'inbox'>) =>
+    next === undefined ? id('delivery_id', '<=', upTo) : id('delivery_id', '<', next.delivery_id);
+  const { messages, bodyBytes } = await waiting
+    .where(isGone)
+    .select(({ fn }) => [fn.countAll<number>().as('messages'), fn.sum<number>(fn('length', ['body'])).as('bodyBytes')])
+    .executeTakeFirstOrThrow();
+  await tx.deleteFrom('inbox').where('account', '=', ACCOUNT).where(isGone).execute();
+  await changeSize(tx, -messages, -(bodyBytes ?? 0));
+  return next === undefined;
 }
 
 export interface WantedMessage {

@@ -95,6 +95,15 @@ export function inboxConformance(newPlace: () => Promise<StatePlace>): void {
       expect(await lastDelivery(state.db)).toBeNull();
     });
 
+    test('is emptied up to a delivery, however much that is', async () => {
+      await store(...numbered(0, 10_001));
+      const upTo = (await lastDelivery(state.db))!;
+      await store(...numbered(10_001, 10_003));
+      await removeDeliveries(state, upTo);
+      expect(texts(await all())).toEqual(['10001', '10002']);
+      expect(await inboxSize(state.db)).toEqual({ messages: 2, bytes: 10 + 2 * ROW_BYTES });
+    });
+
     test('of what was stored together is there all or nothing', async () => {
       const wrong = { ...deliveryOf(Buffer.from('x')), sourceAddress: null } as unknown as NewDelivery;
       await expect(store(...numbered(0, 600), wrong)).rejects.toThrow();
