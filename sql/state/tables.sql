@@ -109,3 +109,41 @@ CREATE TABLE inbox_size (
   body_bytes BIGINT NOT NULL,
   PRIMARY KEY (account)
 );
+
+-- Invocations that moved data. One that was killed, or is at work, has no end.
+CREATE TABLE run (
+  account TEXT NOT NULL,
+  run_id TEXT NOT NULL,
+  command TEXT NOT NULL,
+  pipelines TEXT NOT NULL,
+  started_at TEXT NOT NULL,
+  ended_at TEXT,
+  result TEXT,
+  exit_code BIGINT,
+  summary TEXT,
+  PRIMARY KEY (account, run_id)
+);
+
+-- What answers of a run showed that the contract does not know, and what checks warned of; in the order in which it was seen.
+CREATE TABLE drift (
+  account TEXT NOT NULL,
+  run_id TEXT NOT NULL,
+  nth BIGINT NOT NULL,
+  pipeline TEXT NOT NULL,
+  fetch_id TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  field TEXT NOT NULL,
+  count BIGINT NOT NULL,
+  example TEXT NOT NULL,
+  found_by TEXT,
+  PRIMARY KEY (account, run_id, nth)
+);
+
+-- Fetches whose answers a run deleted.
+CREATE TABLE pruned (
+  account TEXT NOT NULL,
+  run_id TEXT NOT NULL,
+  fetch_id TEXT NOT NULL,
+  pruned_at TEXT NOT NULL,
+  PRIMARY KEY (account, run_id, fetch_id)
+);

@@ -6,7 +6,10 @@ import { overridingFile } from '../config.ts';
 import { type Clock, isoTime } from '../core/clock.ts';
 import { type Day, dayAt } from '../core/days.ts';
 import { EtlError } from '../core/errors.ts';
+import { homePaths } from '../core/home.ts';
 import { writeJson } from '../disk/atomic.ts';
+import { lastRuns } from '../store/runs.ts';
+import { openSqliteState } from '../store/sqlite.ts';
 import type { CliContext } from './context.ts';
 
 /** Below the working directory, unless `demo --home` names another folder. */
@@ -65,7 +68,7 @@ export async function orDemo(cli: CliContext): Promise<CliContext> {
   const { env, cwd } = cli;
   const home = path.resolve(cwd, DEMO_HOME);
   if (Object.keys(env).some((name) => name.startsWith('PARTNER_'))) return cli;
-  if ((await isThere(overridingFile(cli))) || (await isThere(path.join(cwd, 'data', 'runs')))) return cli;
+  if ((await isThere(overridingFile(cli))) || (await hasRuns(path.join(cwd, 'data')))) return cli;
   const demo = await readDemo(home);
   if (demo === null) return cli;
   if (!cli.verbosity.quiet)
@@ -84,4 +87,15 @@ async function isThere(file: string): Promise<boolean> {
     () => true,
     () => false,
   );
+}
+
+async function hasRuns(home: string): Promise<boolean> {
+  const { database } = homePaths(home);
+  if (!(await isThere(database))) return false;
+  const state = await openSqliteState(database);
+  try {
+    return (await lastRuns(state.db, 1)).length > 0;
+  } finally {
+    await state.close();
+  }
 }

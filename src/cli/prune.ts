@@ -33,10 +33,11 @@ const WHY: Readonly<Record<Stay, string>> = {
   young: 'neither old enough, nor is the vault too large',
 };
 
-function tell(cli: CliContext, { answers, kept, files }: PrunePlan, asJson: boolean): void {
+function tell(cli: CliContext, { answers, kept, files, runs }: PrunePlan, asJson: boolean): void {
   cli.screen.settle();
   const listed = answers.map((a) => ({ pipeline: a.pipeline, file: a.file, answers: a.answers, bytes: a.bytes }));
-  if (asJson) printJson(cli.stdout, { deleted: [...listed, ...files], kept });
+  if (asJson)
+    printJson(cli.stdout, { deleted: [...listed, ...files, ...runs.map((run) => ({ kind: 'run', run }))], kept });
   if (asJson || cli.verbosity.quiet) return;
   const sums = new Map<string, { answers: number; bytes: number }>();
   const add = (what: string, count: number, bytes: number) => {
@@ -45,6 +46,7 @@ function tell(cli: CliContext, { answers, kept, files }: PrunePlan, asJson: bool
   };
   for (const a of answers) add(`answers of ${a.pipeline}`, a.answers, a.bytes);
   for (const f of files) add(`${f.kind} files`, 1, f.bytes);
+  if (runs.length > 0) add('records of runs', runs.length, 0);
   const right = 'right' as const;
   const columns = [
     { title: 'what' },

@@ -9,7 +9,6 @@ export interface HomePaths {
   readonly rejects: string;
   readonly held: string;
   readonly manifests: string;
-  readonly runs: string;
   readonly locks: string;
   /** The database of everything that is remembered between runs. */
   readonly database: string;
@@ -33,7 +32,6 @@ export function homePaths(root: string): HomePaths {
     rejects: at('rejects'),
     held: at('held'),
     manifests: at('manifests'),
-    runs: at('runs'),
     locks: at('locks'),
     database: at('state.db'),
     backups: at('backups'),

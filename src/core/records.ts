@@ -4,7 +4,7 @@
  */
 import type { Day } from './days.ts';
 
-/** One invocation that moves data: `runs/<run_id>.json` under the home directory, `etl.run` in a target. */
+/** One invocation that moves data: a row of `run` in the state, of `etl.run` in a target. */
 export interface RunRecord {
   readonly run_id: string;
   readonly command: string;
@@ -31,11 +31,11 @@ export interface RunSummary {
   /** Look-ups that were due and that the budgets of the night left out. */
   readonly left_out: number;
   readonly errors: readonly string[];
-  /** Codes of the errors, each once; only where there are any. Older records lack them. */
+  /** Codes of the errors, each once; only where there are any. */
   readonly codes?: readonly string[];
-  /** By endpoint, only of those that had to wait. Older records lack it. */
+  /** By endpoint, only of those that had to wait. */
   readonly waits?: Readonly<Record<string, BudgetWait>>;
-  /** What was published into which target; only in the run's file, since a target has its record before that. Older ones lack it. */
+  /** What was published into which target; only in the state, since a target has its record before that. */
   readonly published?: readonly PublishedRecord[];
 }
 
@@ -58,7 +58,7 @@ export interface FetchRecord {
   readonly fetch_id: string;
   readonly run_id: string;
   readonly pipeline: string;
-  /** Of a call to the service, as its budget is called. Older records lack it, and segments of the inbox. */
+  /** Of a call to the service, as its budget is called. Segments of the inbox lack it. */
   readonly endpoint?: string;
   readonly window_from: Day | null;
   readonly window_to: Day | null;

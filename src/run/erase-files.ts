@@ -1,4 +1,4 @@
-/** Files that are neither answers nor slices: what waits in the inbox, records of runs, what is remembered between runs. */
+/** Files that are neither answers nor slices: what waits in the inbox, what is remembered between runs. */
 import { readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -74,17 +74,15 @@ function maskRefused(bytes: Buffer, masker: Masker): Uint8Array {
   return Buffer.from(`${JSON.stringify(told, null, 1)}\n`);
 }
 
-/** Records of runs with what they saw, and what is remembered between runs: names of contents that changed, words that cite values. */
+/** What is remembered between runs: names of contents that changed, words that cite values. */
 export async function maskRecords(
   { context, erasures, isDryRun }: FileWork,
   names: ReadonlyMap<string, string>,
 ): Promise<number> {
-  const { runs, state } = context.paths;
+  const { state } = context.paths;
   const isOwn = path.join(state, 'erasures');
   let files = 0;
-  for (const file of [...(await jsonUnder(runs)), ...(await jsonUnder(state))].filter(
-    (file) => !file.startsWith(isOwn),
-  ))
+  for (const file of (await jsonUnder(state)).filter((file) => !file.startsWith(isOwn)))
     files += await rewrite(file, isDryRun, (bytes) => maskRecord(bytes, erasures, names));
   return files;
 }

@@ -26,6 +26,7 @@ import { erasedTables, type Renamed, type Sought } from './erase-columns.ts';
 import { dropLeftovers, type FileWork, keepReleased, maskCheckHolds, maskInbox, maskRecords } from './erase-files.ts';
 import { itemsInLake, type LakeErasure, respellLake } from './erase-lake.ts';
 import { maskPacks } from './erase-packs.ts';
+import { maskState } from './erase-state.ts';
 import { maskAnswers, type VaultWork } from './erase-vault.ts';
 import { type RunOutcome, runSession, type Session } from './session.ts';
 
@@ -178,10 +179,11 @@ class Erasing {
     const targets = await this.eraseTargets({ digests: lake.digests, fetches: await this.maskedFetches() });
     const asked = await this.maskAsked();
     const held = await maskCheckHolds(work, lake.digests);
-    const records = asked + held + (await maskRecords(work, new Map([...lake.digests, ...hashes])));
+    const rows = await maskState(context, sought.erasures, isDryRun);
+    const records = asked + held + rows + (await maskRecords(work, new Map([...lake.digests, ...hashes])));
     if (!isDryRun) {
-      await context.state.compact();
       await dropLeftovers(context, this.options.folder);
+      await context.state.compact();
     }
     await step('records', 'masked');
     return { slices: lake.slices, lake: lake.values, answers, files: others + inbox + records, targets };

@@ -3,6 +3,7 @@
  * that were loaded before there was a history.
  */
 import path from 'node:path';
+import { isoTime } from '../core/clock.ts';
 import { type Day, dayAt } from '../core/days.ts';
 import { LIMITS } from '../core/limits.ts';
 import { type Pipeline, partsOf } from '../core/pipeline.ts';
@@ -11,8 +12,8 @@ import type { Lake, SliceChange } from '../lake/lake.ts';
 import { findOutdated, OUTDATED, type RunEnds, type Sight, takeVersions } from '../normalise/order-versions.ts';
 import type { ChangedSlice } from '../normalise/told-slices.ts';
 import { type KnownVersions, type Seed, seedVersions } from '../normalise/version-slices.ts';
+import { runsBegun } from '../store/runs.ts';
 import type { RunContext } from './context.ts';
-import { runsBorn } from './ledger.ts';
 import { meets, type WholeSlice, withoutKeys } from './moved.ts';
 
 /** A slice as it comes into the lake. */
@@ -106,9 +107,9 @@ export function sightAt(context: RunContext, items: Pipeline, at: string): Sight
 const DAY_MS = 25 * 3_600_000;
 
 /** Ends of runs of these items on the day before an instant and the day after it; of older ones some. */
-async function runEndsAround({ paths }: RunContext, { name }: Pipeline, at: string): Promise<RunEnds> {
+async function runEndsAround({ state }: RunContext, { name }: Pipeline, at: string): Promise<RunEnds> {
   const atMs = Date.parse(at);
-  const runs = await runsBorn(paths.runs, atMs - LIMITS.runMs, atMs + DAY_MS);
+  const runs = await runsBegun(state.db, isoTime(atMs - LIMITS.runMs), isoTime(atMs + DAY_MS));
   const ends = runs.flatMap(({ pipelines, ended_at: end }) => (end !== null && pipelines.includes(name) ? end : []));
   ends.sort((a, b) => Date.parse(a) - Date.parse(b));
   const isBefore = (end: string) => Date.parse(end) <= atMs;

@@ -1,12 +1,14 @@
-/** Files that nobody reads any more but a person: bodies that were refused, records of runs. */
+/** Files that nobody reads any more but a person: bodies that were refused. And records of runs. */
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
+import { isoTime } from '../core/clock.ts';
 import { bornMs } from '../core/ids.ts';
 import { namesIn } from '../disk/atomic.ts';
+import { runsBefore } from '../store/runs.ts';
 import type { RunContext } from './context.ts';
 
 export interface OldFile {
-  readonly kind: 'refused' | 'run';
+  readonly kind: 'refused';
   /** Relative to the home directory. */
   readonly file: string;
   readonly bytes: number;
@@ -14,29 +16,29 @@ export interface OldFile {
 
 const MS_PER_DAY = 86_400_000;
 const REFUSED = /^(f[0-9a-z]+)\.[a-z_.]+$/;
-const RUN = /^(r[0-9a-z]+)\.(?:drift\.|pruned\.)?json$/;
+const TORN = /^(f[0-9a-z]+)\.torn$/;
 
 /** Those that are older than the settings say. Names begin with an id that says when they came; others are none of ours. */
 export async function agedFiles(context: RunContext): Promise<OldFile[]> {
   const { paths, retention, pipelines } = context;
-  const { refusedDays, runsDays } = retention;
+  const { refusedDays } = retention;
   const found: OldFile[] = [];
   if (refusedDays !== null) {
     const folders = pipelines.map(({ name }) => path.join(paths.vault, name, 'refused'));
     for (const folder of [...folders, path.join(paths.inbox, 'refused')])
       found.push(...(await older(context, 'refused', folder, REFUSED, refusedDays)));
   }
-  if (runsDays !== null) found.push(...(await oldRuns(context, runsDays)));
   return found;
 }
 
-/** Records that every target has; the newest one stays, it says how the last run ended. */
-async function oldRuns(context: RunContext, days: number): Promise<OldFile[]> {
+/** Old runs that every target knows; the newest one stays, it says how the last run ended. */
+export async function agedRuns(context: RunContext): Promise<string[]> {
+  const { runsDays } = context.retention;
+  if (runsDays === null) return [];
   const recorded: string[] = [];
   for (const target of context.targets) recorded.push((await target.state()).lastRunId ?? '');
   const upTo = recorded.sort()[0] ?? '';
-  const old = await older(context, 'run', context.paths.runs, RUN, days);
-  return old.filter(({ file }) => path.basename(file).split('.')[0]! < upTo);
+  return runsBefore(context.state.db, isoTime(context.clock.now() - runsDays * MS_PER_DAY), upTo);
 }
 
 async function older(

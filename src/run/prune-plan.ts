@@ -4,7 +4,7 @@ import { isNamed } from '../core/pipeline.ts';
 import type { PrunedFetch } from '../core/records.ts';
 import { Engine } from '../engine/duckdb.ts';
 import type { RunContext } from './context.ts';
-import { agedFiles, type OldFile } from './prune-files.ts';
+import { agedFiles, agedRuns, type OldFile } from './prune-files.ts';
 import { type Need, needsOf, unloadedSlices } from './prune-needs.ts';
 import { type Doomed, lookThrough, type Walk } from './prune-walk.ts';
 
@@ -22,6 +22,8 @@ export interface PrunePlan {
   readonly answers: readonly Doomed[];
   readonly kept: readonly Kept[];
   readonly files: readonly OldFile[];
+  /** Whose records go. */
+  readonly runs: readonly string[];
   /** Pruned before, and perhaps not told to the targets. */
   readonly untold: readonly PrunedFetch[];
 }
@@ -48,13 +50,14 @@ export function demandRetention(context: Pick<RunContext, 'retention'>): void {
 export async function planPrune(context: RunContext, toldUntil: string): Promise<PrunePlan> {
   demandRetention(context);
   const files = await agedFiles(context);
+  const runs = await agedRuns(context);
   const { vaultDays, vaultMiB } = context.retention;
-  if (vaultDays === null && vaultMiB === null) return { answers: [], kept: [], files, untold: [] };
+  if (vaultDays === null && vaultMiB === null) return { answers: [], kept: [], files, runs, untold: [] };
   const walks = await walkVault(context, toldUntil);
   const free = walks.flatMap((walk) => walk.free);
   const bytes = walks.reduce((sum, walk) => sum + walk.bytes, 0);
   const answers = chosen(context, free, bytes);
-  return { answers, kept: keptOf(walks, new Set(answers)), files, untold: walks.flatMap((walk) => walk.untold) };
+  return { answers, kept: keptOf(walks, new Set(answers)), files, runs, untold: walks.flatMap((walk) => walk.untold) };
 }
 
 async function walkVault(context: RunContext, toldUntil: string): Promise<Walk[]> {

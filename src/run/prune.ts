@@ -10,8 +10,8 @@ import { dayAt } from '../core/days.ts';
 import { punch } from '../extract/pack-marks.ts';
 import { pruneAnswer } from '../extract/vault-pruning.ts';
 import { readMemo, writeMemo } from '../store/memo.ts';
+import { deleteRuns, prunedUntil } from '../store/runs.ts';
 import type { RunContext } from './context.ts';
-import { prunedUntil } from './ledger.ts';
 import { demandRetention, hasRetention, type PrunePlan, planPrune } from './prune-plan.ts';
 import type { Doomed } from './prune-walk.ts';
 import { type RunOutcome, runSession, type Session } from './session.ts';
@@ -23,7 +23,7 @@ const NO_STEP: PruneStep = () => undefined;
 
 /** What would be deleted now. Changes nothing. Errors: those of `planPrune`. */
 export async function plannedPrune(context: RunContext): Promise<PrunePlan> {
-  return planPrune(context, await prunedUntil(context.paths.runs));
+  return planPrune(context, await prunedUntil(context.state.db));
 }
 
 export interface Pruning {
@@ -60,9 +60,15 @@ export async function pruneAfterNight(session: Session): Promise<void> {
   const plan = await plannedPrune(context);
   await carryOut(session, plan, NO_STEP);
   await writeMemo(state, MEMO, on, isoTime(clock.now()));
-  const [answers, files] = [plan.answers.reduce((sum, one) => sum + one.answers, 0), plan.files.length];
+  const [answers, files] = [
+    plan.answers.reduce((sum, one) => sum + one.answers, 0),
+    plan.files.length + plan.runs.length,
+  ];
   if (answers + files > 0)
-    context.log.info(`retention deleted ${answers} answers and ${files} other files`, { answers, files });
+    context.log.info(`retention deleted ${answers} answers and ${files} other files and records of runs`, {
+      answers,
+      files,
+    });
 }
 
 async function carryOut({ context, ledger }: Session, plan: PrunePlan, step: PruneStep): Promise<void> {
@@ -77,6 +83,7 @@ async function carryOut({ context, ledger }: Session, plan: PrunePlan, step: Pru
     await step('deleting', file);
     await rm(path.join(context.paths.root, file), { force: true });
   }
+  await deleteRuns(context.state, plan.runs);
   await step('telling', ledger.runId);
 }
 

@@ -12,6 +12,7 @@ import { fieldsAbout } from '../core/log.ts';
 import type { Pipeline } from '../core/pipeline.ts';
 import type { DriftRecord, FetchRecord, PrunedFetch, RunRecord } from '../core/records.ts';
 import { readReleased } from '../store/check-holds.ts';
+import { driftOfRuns, prunedInRuns, runsSince } from '../store/runs.ts';
 import { changedSlices } from '../warehouse/changes.ts';
 import { BlockedByChecks, type Check } from '../warehouse/checks.ts';
 import type {
@@ -26,7 +27,6 @@ import type {
 import { NO_STATE } from '../warehouse/target-state.ts';
 import { allCheckHolds, type CheckHold, holdsIn, keepHolds, leaveOut, sameHolds, withoutTwice } from './check-holds.ts';
 import type { RunContext } from './context.ts';
-import { driftOfRun, prunedInRun, runsSince } from './ledger.ts';
 
 export interface Published {
   readonly target: string;
@@ -204,18 +204,16 @@ async function recordedWith(
   runId: string,
   { drift, pruned }: Pick<PublishWhat, 'drift' | 'pruned'>,
 ): Promise<Recorded> {
-  const earlier = (await runsSince(context.paths.runs, last)).filter((r) => r.run_id !== runId);
-  const unseen = [...drift];
+  const { db } = context.state;
+  const earlier = (await runsSince(db, last)).filter((r) => r.run_id !== runId);
+  const ids = earlier.map((r) => r.run_id);
+  const unseen = [...(await driftOfRuns(db, ids)).values()].flat();
   // Answers are deleted at the end of a run, when its record is published already.
-  const gone = [...(last === null ? [] : await prunedInRun(context.paths.runs, last)), ...pruned];
-  for (const r of earlier) {
-    unseen.push(...(await driftOfRun(context.paths.runs, r.run_id)));
-    gone.push(...(await prunedInRun(context.paths.runs, r.run_id)));
-  }
+  const gone = await prunedInRuns(db, last === null ? ids : [last, ...ids]);
   return {
     runs: earlier,
-    drift: unseen,
-    pruned: gone,
+    drift: [...drift, ...unseen],
+    pruned: [...gone, ...pruned],
     fetches: await fetchesBetween(context, last, runId),
     released: new Set((await readReleased(context.state.db)).keys()),
   };

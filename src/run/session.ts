@@ -12,13 +12,14 @@ import { spanning } from '../core/tracer.ts';
 import { Engine } from '../engine/duckdb.ts';
 import { backUpState } from '../store/backups.ts';
 import { whoHolds } from '../store/locks.ts';
+import { endedWell } from '../store/runs.ts';
 import type { Check } from '../warehouse/checks.ts';
 import type { Target } from '../warehouse/target.ts';
 import { RUN_LOCK } from './at-work.ts';
 import { checksFor } from './check-holds.ts';
 import { CheckedDays } from './checked.ts';
 import type { RunContext } from './context.ts';
-import { endedWell, RunLedger } from './ledger.ts';
+import { RunLedger } from './ledger.ts';
 import type { Published } from './publish.ts';
 import { Publisher } from './publisher.ts';
 import { namingSlice } from './slice-problem.ts';
@@ -129,10 +130,10 @@ export async function runSession(
     await context.state.file?.prove();
     await clearWork(context.paths.work);
     // Not after a run that failed either: a full disk may have stopped a commit whose files were in place already.
-    await context.lake.recover(await endedWell(context.paths.runs));
+    await context.lake.recover(await endedWell(context.state.db));
     context.lake.reread();
     const ledger = await RunLedger.begin(
-      context.paths.runs,
+      context.state,
       context.clock,
       command,
       pipelines.map((p) => p.name),

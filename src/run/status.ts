@@ -7,6 +7,7 @@ import { daysOfInterest, horizonOf } from '../core/plan.ts';
 import type { DriftRecord, RunRecord } from '../core/records.ts';
 import { Engine } from '../engine/duckdb.ts';
 import type { SliceEntry } from '../lake/entries.ts';
+import { driftOfRuns, lastRuns } from '../store/runs.ts';
 import type { HoldRecord } from '../warehouse/target.ts';
 import { askTarget } from './ask-target.ts';
 import { readAsked } from './asked.ts';
@@ -14,7 +15,6 @@ import { isAtWork } from './at-work.ts';
 import { allCheckHolds } from './check-holds.ts';
 import type { RunContext } from './context.ts';
 import { planInbox } from './inbox.ts';
-import { driftOfRun, lastRuns } from './ledger.ts';
 import { readListed } from './lists.ts';
 import { planInput } from './plans.ts';
 import { missingIn, standingHolds } from './publish.ts';
@@ -105,7 +105,7 @@ export async function statusOf(context: RunContext): Promise<Status> {
       targets.push({ target: target.name, slices_behind: null, error: asEtlError(thrown).message });
     }
   }
-  const runs = await lastRuns(context.paths.runs, RUNS_SHOWN);
+  const runs = await lastRuns(context.state.db, RUNS_SHOWN);
   const holds = await standingHolds(context);
   const run_at_work = (await isAtWork(context, runs[0])) ? (runs[0]?.run_id ?? null) : null;
   const drift = await driftSeen(context, runs);
@@ -258,8 +258,12 @@ async function failedDays(
 /** One record for each kind and field of the last runs, with what a target knows of it: count and example over all answers. */
 async function driftSeen(context: RunContext, runs: readonly RunRecord[]): Promise<SeenDrift[]> {
   const byField = new Map<string, SeenDrift>();
+  const drift = await driftOfRuns(
+    context.state.db,
+    runs.map(({ run_id }) => run_id),
+  );
   for (const run of runs)
-    for (const record of await driftOfRun(context.paths.runs, run.run_id)) {
+    for (const record of drift.get(run.run_id) ?? []) {
       const known = byField.get(driftName(record));
       const count = record.count + (known?.count ?? 0);
       byField.set(driftName(record), { ...(known ?? record), count, first_seen_at: run.started_at });

@@ -86,6 +86,39 @@ export interface InboxSizeTable {
   readonly body_bytes: number;
 }
 
+export interface RunTable {
+  readonly account: string;
+  readonly run_id: string;
+  readonly command: string;
+  readonly pipelines: Json;
+  readonly started_at: Time;
+  readonly ended_at: Time | null;
+  readonly result: string | null;
+  readonly exit_code: number | null;
+  readonly summary: Json | null;
+}
+
+export interface DriftTable {
+  readonly account: string;
+  readonly run_id: string;
+  readonly nth: number;
+  readonly pipeline: string;
+  readonly fetch_id: string;
+  readonly kind: string;
+  readonly field: string;
+  readonly count: number;
+  readonly example: string;
+  /** Of a check: on which days, and what to do. */
+  readonly found_by: Json | null;
+}
+
+export interface PrunedTable {
+  readonly account: string;
+  readonly run_id: string;
+  readonly fetch_id: string;
+  readonly pruned_at: Time;
+}
+
 export interface StateTables {
   readonly state_version: { readonly version: number };
   readonly memo: MemoTable;
@@ -96,4 +129,7 @@ export interface StateTables {
   readonly scheduled: ScheduledTable;
   readonly inbox: InboxTable;
   readonly inbox_size: InboxSizeTable;
+  readonly run: RunTable;
+  readonly drift: DriftTable;
+  readonly pruned: PrunedTable;
 }

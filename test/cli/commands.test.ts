@@ -1,11 +1,13 @@
 /** The data commands as they are typed, over the life of one installation: exit codes, what a person reads, what a program reads. */
-import { copyFile, readdir, rm } from 'node:fs/promises';
+import { copyFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
 import { addDays, type Day } from '../../src/core/days.ts';
 import { RunLedger } from '../../src/run/ledger.ts';
 import { fileLocks } from '../../src/store/file-locks.ts';
+import { deleteRuns } from '../../src/store/runs.ts';
 import { openWorld, type World } from '../support/nights.ts';
+import { withState } from '../support/state.ts';
 import { TextWriter } from './surroundings.ts';
 import { typedIn } from './typed.ts';
 
@@ -44,11 +46,11 @@ describe('before the first run', () => {
 
   it('status during the very first run asks nobody for anything', async () => {
     const lock = await fileLocks(path.join(world.home, 'locks'), world.clock).tryLock('run', 'run');
-    const { runId } = await RunLedger.begin(path.join(world.home, 'runs'), world.clock, 'run', ['orders']);
+    const first = await withState(world.home, (state) => RunLedger.begin(state, world.clock, 'run', ['orders']));
     const { out } = await typed(['status']);
     expect(out).toMatch(/^The first nights are being loaded\nRunning since 2026-03-20T.+: run\n\n/);
     await lock?.release();
-    await rm(path.join(world.home, 'runs', `${runId}.json`));
+    await withState(world.home, (state) => deleteRuns(state, [first.runId]));
   });
 
   it('status of what is not even set up says what to do, and shows no empty tables', async () => {
@@ -189,7 +191,9 @@ describe('wrong usage ends with 2 and a hint', () => {
 describe('looking at it', () => {
   it('status: a run that is at work is running, one that was killed did not end', async () => {
     const lock = await fileLocks(path.join(world.home, 'locks'), world.clock).tryLock('run', 'run orders');
-    const killed = await RunLedger.begin(path.join(world.home, 'runs'), world.clock, 'run orders', ['orders']);
+    const killed = await withState(world.home, (state) =>
+      RunLedger.begin(state, world.clock, 'run orders', ['orders']),
+    );
     const { out } = await typed(['status']);
     expect(out).toMatch(/^Running since 2026-03-20T.+: run orders$/m);
     expect(out).not.toMatch(/(?:is|are) missing|lacks/);
@@ -199,7 +203,7 @@ describe('looking at it', () => {
     const later = await typed(['status']);
     expect(lines(later.out)).toContainEqual(expect.stringMatching(`^${killed.runId} .+ \\| did not end`));
     expect(later.out).not.toContain('Running');
-    await rm(path.join(world.home, 'runs', `${killed.runId}.json`));
+    await withState(world.home, (state) => deleteRuns(state, [killed.runId]));
   });
 
   it('status: a verdict, freshness, a grid of days, the runs', async () => {

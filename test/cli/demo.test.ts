@@ -1,8 +1,11 @@
 /** What `npm start` runs: the README promises that the same night again changes nothing, and that the commands it names work as they stand. */
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import { systemClock } from '../../src/core/clock.ts';
 import { addDays } from '../../src/core/days.ts';
+import { RunLedger } from '../../src/run/ledger.ts';
+import { withState } from '../support/state.ts';
 import { today, useDemo } from './demo-scene.ts';
 
 const scene = useDemo();
@@ -47,9 +50,9 @@ test('with any setting or credential of the installation, or data of its own, th
   expect((await typed(['status'], { PARTNER_CLIENT_ID: 'mine' })).err).not.toMatch(IS_DEMO);
   expect((await typed(['status'], { PARTNER_ETL_HOME: path.join(scene.cwd, 'other') })).err).not.toMatch(IS_DEMO);
   expect((await typed(['run', 'orders'])).code).toBe(2);
-  await mkdir(path.join(scene.cwd, 'data', 'runs'));
+  await withState(path.join(scene.cwd, 'data'), (state) => RunLedger.begin(state, systemClock, 'run', []));
   expect((await typed(['status'])).err).not.toMatch(IS_DEMO);
-  await rm(path.join(scene.cwd, 'data', 'runs'), { recursive: true });
+  for (const end of ['', '-wal', '-shm']) await rm(path.join(scene.cwd, 'data', `state.db${end}`), { force: true });
   const settings = path.join(scene.cwd, 'package', 'config', 'local.yaml');
   await writeFile(settings, '{}');
   expect((await typed(['status'])).err).not.toMatch(IS_DEMO);

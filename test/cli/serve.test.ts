@@ -10,10 +10,12 @@ import { type Clock, systemClock } from '../../src/core/clock.ts';
 import { EXIT } from '../../src/core/errors.ts';
 import { rsaKey } from '../../src/sandbox/keys.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { runsSince } from '../../src/store/runs.ts';
 import { FakeClock } from '../support/clock.ts';
 import { waitingAt } from '../support/inbox.ts';
 import { packageRoot } from '../support/nights.ts';
 import { listedKey, messageText, signed } from '../support/push.ts';
+import { withState } from '../support/state.ts';
 import { run, TextWriter } from './surroundings.ts';
 
 type Environment = Readonly<Record<string, string>>;
@@ -170,7 +172,7 @@ describe('serve', () => {
     const names = ['push-messages', 'process-statuses', 'push-links'];
     const { code, stdout } = await run(['run', ...names, '--if-due', '--json'], { env });
     expect([code, JSON.parse(stdout.text)]).toEqual([EXIT.done, { nothing_due: true }]);
-    expect(await readdir(env.PARTNER_ETL_HOME!)).not.toContain('runs');
+    expect(await withState(env.PARTNER_ETL_HOME!, ({ db }) => runsSince(db, null))).toEqual([]);
   });
 
   test.each<[string, object, string]>([

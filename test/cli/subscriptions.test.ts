@@ -4,6 +4,7 @@ import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
 import { fileLocks } from '../../src/store/file-locks.ts';
+import { lastRuns } from '../../src/store/runs.ts';
 import { answer, ScriptedService } from '../partner/scripted-service.ts';
 import { openWorld, type World } from '../support/nights.ts';
 import { TextWriter } from './surroundings.ts';
@@ -261,7 +262,7 @@ describe('beside a night', () => {
     const lock = await fileLocks(path.join(world.home, 'locks'), world.clock).tryLock('run', 'run');
     await subscribed();
     await lock?.release();
-    expect(await readdir(world.home)).not.toContain('runs');
+    expect(await world.within(({ state }) => lastRuns(state.db, 1))).toEqual([]);
     expect(await readdir(path.join(world.home, 'vault'))).toEqual(['process-statuses']);
   });
 });

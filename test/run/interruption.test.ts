@@ -1,11 +1,12 @@
 /** Runs that meet: another one that is at work, and an operator who presses Ctrl-C. */
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { RunContext, Step } from '../../src/run/context.ts';
 import { chosenPipelines } from '../../src/run/night.ts';
 import { nightPlans } from '../../src/run/plans.ts';
 import { statusOf } from '../../src/run/status.ts';
+import { runsSince } from '../../src/store/runs.ts';
 import { receiptsOf } from '../../src/warehouse/target.ts';
 import { openWorld, type World } from '../support/nights.ts';
 
@@ -15,12 +16,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-const runsOnDisk = async () => {
-  const names = (await readdir(path.join(world.home, 'runs'))).filter((name) => /^r\w+\.json$/.test(name));
-  return Promise.all(
-    names.map(async (name) => JSON.parse(await readFile(path.join(world.home, 'runs', name), 'utf8'))),
-  );
-};
+const runsRecorded = () => world.within(({ state }) => runsSince(state.db, null));
 
 /** Digests of all slices that the lake, or the warehouse, holds. */
 const digestsIn = (of: (context: RunContext, pipeline: string) => Promise<Iterable<[string, string]>>) =>
@@ -60,7 +56,7 @@ it('a second run at the same time is refused and told who is at work; looking on
   ]);
   expect(seen).toEqual([[null], 3]);
   expect(exitCode).toBe(0);
-  expect(await runsOnDisk()).toHaveLength(1);
+  expect(await runsRecorded()).toHaveLength(1);
   world.clock.set(world.clock.now() + 60_000);
   expect((await world.night()).exitCode).toBe(0);
 });
@@ -81,7 +77,7 @@ it.each<[Step, number]>([
     const { exitCode, run, errors } = await world.night({ signal: stop.signal, step });
     expect({ exitCode, result: run.result }).toEqual({ exitCode: 1, result: 'interrupted' });
     expect(errors.map(({ code }) => code)).toEqual(['interrupted']);
-    expect(await runsOnDisk()).toEqual([expect.objectContaining({ result: 'interrupted', exit_code: 1 })]);
+    expect(await runsRecorded()).toEqual([expect.objectContaining({ result: 'interrupted', exit_code: 1 })]);
     const lake = await inLake();
     expect(lake.flat().length).toBeLessThan(16); // four days of three reports, and the versions of the orders
     expect(await inWarehouse()).toEqual(lake);

@@ -1,17 +1,17 @@
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { homePaths } from '../../src/core/home.ts';
 import { newId } from '../../src/core/ids.ts';
 import { reportOf } from '../../src/core/pipeline.ts';
 import type { RunRecord } from '../../src/core/records.ts';
-import { writeJson } from '../../src/disk/atomic.ts';
-import { lastRuns } from '../../src/run/ledger.ts';
 import { startHouseServer } from '../../src/serve/health-server.ts';
 import { metricsRoutes } from '../../src/serve/metrics/metrics.ts';
 import { scheduleOf } from '../../src/serve/schedule.ts';
+import { beginRun, endRun, lastRuns } from '../../src/store/runs.ts';
 import { writeSchedule } from '../../src/store/scheduled.ts';
 import { openWorld, reports, type World } from '../support/nights.ts';
+import { withState } from '../support/state.ts';
 import { scraping, typesIn } from './metrics-scene.ts';
 import { answerTo, delivery, openReceiver } from './scene.ts';
 
@@ -25,10 +25,8 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-const runsFolder = () => homePaths(world.home).runs;
-
-/** A record as a run leaves it, or leaves it when it is killed; the name of its file. */
-async function leaveRun(fields: Partial<RunRecord> = {}): Promise<string> {
+/** A record as a run leaves it, or leaves it when it is killed. */
+async function leaveRun(fields: Partial<RunRecord> = {}): Promise<void> {
   const { clock } = world;
   const at = new Date(clock.now()).toISOString();
   const record: RunRecord = {
@@ -42,12 +40,13 @@ async function leaveRun(fields: Partial<RunRecord> = {}): Promise<string> {
     summary: null,
     ...fields,
   };
-  const name = `${record.run_id}.json`;
-  await writeJson(path.join(runsFolder(), name), record);
-  return name;
+  await withState(world.home, async (state) => {
+    const isThere = (await lastRuns(state.db, 1))[0]?.run_id === record.run_id;
+    if (!isThere) await beginRun(state, record);
+    if (record.ended_at !== null) await endRun(state, record, [], []);
+  });
 }
 
-const idAt = (prefix: 'r' | 'f', ms: number) => newId(prefix, { now: () => ms, sleep: world.clock.sleep });
 const isOurs = (name: string) => name.startsWith('partner_etl_');
 
 const UNENDED = { ended_at: null, result: null, exit_code: null };
@@ -91,28 +90,9 @@ describe('what a run leaves behind', () => {
       expect(counters.length).toBeGreaterThan(15);
     }));
 
-  test('is not read again, however much there is: ten years of it are as good as garbage', async () => {
-    const before = await readdir(runsFolder());
-    const garbage = async (name: string) => writeFile(path.join(runsFolder(), name), 'garbage');
-    const looked = await Promise.all(Array.from({ length: 300 }, () => leaveRun()));
-    const beganMs = Date.parse('2016-03-01T00:00:00Z');
-    const old = Array.from({ length: 1000 }, (_, i) => `${idAt('r', beganMs + i * 3_600_000)}.json`);
-    for (const name of old) await garbage(name);
-    await scraping(world, async (scrape) => {
-      const told = await scrape();
-      expect([told.value('scrape_errors_total'), told.value('runs_total')]).toEqual([0, 0]);
-      for (const name of looked) await garbage(name);
-      const newest = await leaveRun();
-      const again = await scrape();
-      expect([again.value('scrape_errors_total'), again.value('runs_total')]).toEqual([0, 1]);
-      for (const name of [...looked, ...old, newest]) await rm(path.join(runsFolder(), name));
-    });
-    expect(await readdir(runsFolder())).toEqual(before);
-  });
-
   test('before the beginning is not counted, but the last run of each pipeline is told', () =>
     scraping(world, async (scrape) => {
-      const [last] = await lastRuns(runsFolder(), 1);
+      const [last] = await withState(world.home, ({ db }) => lastRuns(db, 1));
       const told = await scrape();
       expect([told.value('runs_total'), told.value('calls_total')]).toEqual([0, undefined]);
       expect(told.value('token_requests_total')).toBe(0);
@@ -135,19 +115,6 @@ describe('what a run leaves behind', () => {
       ]);
     });
   });
-
-  test('records of older versions, which tell less, are counted for what they tell', () =>
-    scraping(world, async (scrape) => {
-      const {
-        published: _,
-        waits: __,
-        ...summary
-      } = (await lastRuns(runsFolder(), 50)).find((r) => r.summary)!.summary!;
-      await leaveRun({ summary });
-      const told = await scrape();
-      expect([told.value('runs_total', { result: 'done' }), told.value('scrape_errors_total')]).toEqual([1, 0]);
-      expect(told.value('rows_total', { outcome: 'read' })).toBe(summary.rows);
-    }));
 });
 
 describe('how things stand', () => {

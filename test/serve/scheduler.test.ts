@@ -1,16 +1,14 @@
-import { readdir, readFile } from 'node:fs/promises';
-import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isoTime } from '../../src/core/clock.ts';
 import { EtlError } from '../../src/core/errors.ts';
 import { homePaths } from '../../src/core/home.ts';
-import type { RunRecord } from '../../src/core/records.ts';
 import type { Step } from '../../src/run/context.ts';
 import { scheduleOf } from '../../src/serve/schedule.ts';
 import type { Schedules } from '../../src/serve/schedule-due.ts';
 import { type RunEnd, Scheduler, type StartRun } from '../../src/serve/scheduler.ts';
 import { fileLocks } from '../../src/store/file-locks.ts';
 import type { Lock } from '../../src/store/locks.ts';
+import { runsSince } from '../../src/store/runs.ts';
 import { readSchedule, type ScheduleState, writeSchedule } from '../../src/store/scheduled.ts';
 import { openSqliteState } from '../../src/store/sqlite.ts';
 import type { State } from '../../src/store/state.ts';
@@ -101,12 +99,7 @@ const scripted =
   () => ({ ended: Promise.resolve(ends[0]!), stop: () => undefined, kill: () => undefined });
 const told = (level: string) => log.filter((line) => line.level === level).map(({ message }) => message);
 
-async function records(): Promise<RunRecord[]> {
-  const names = (await readdir(paths().runs)).filter((name) => /^r\w+\.json$/.test(name)).sort();
-  return Promise.all(
-    names.map(async (name) => JSON.parse(await readFile(path.join(paths().runs, name), 'utf8')) as RunRecord),
-  );
-}
+const records = () => runsSince(state.db, null);
 
 /** As a scheduler left it that was at work until then. */
 async function leftAt(time: string): Promise<void> {

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { State, StateTransaction } from '../../src/store/state.ts';
 import { ACCOUNT } from '../../src/store/tables.ts';
 import { budgetConformance } from './conformance/budget.ts';
+import { runsConformance } from './conformance/runs.ts';
 import { tokenConformance } from './conformance/token.ts';
 
 /** A place for one state, empty at first. */
@@ -130,4 +131,6 @@ export function stateConformance(newPlace: () => Promise<StatePlace>): void {
       expect(without.map(({ name }) => name)).toEqual([]);
     });
   });
+
+  describe('runs', () => runsConformance(open));
 }

@@ -1,4 +1,4 @@
-/** Everything that gives cause to tell somebody, as it stands now. Reads files under the home directory; calls nobody. */
+/** Everything that gives cause to tell somebody, as it stands now. Reads the state and files under the home directory; calls nobody. */
 import type { AlertSettings } from '../../config/alerts.ts';
 import { type Clock, isoTime } from '../../core/clock.ts';
 import { addDays, type Day, daysBetween } from '../../core/days.ts';
@@ -6,11 +6,11 @@ import { isNamed, type Pipeline } from '../../core/pipeline.ts';
 import type { DriftRecord } from '../../core/records.ts';
 import { foreignText } from '../../core/redact.ts';
 import { readCircuit } from '../../partner/token-circuit.ts';
+import { driftAfter } from '../../store/runs.ts';
 import { mendOn } from '../../warehouse/checks.ts';
 import type { HoldRecord } from '../../warehouse/target.ts';
 import { type RunContext, settingsOf } from '../context.ts';
 import { planInbox } from '../inbox.ts';
-import { driftAfter } from '../ledger.ts';
 import { readListed } from '../lists.ts';
 import { credentialPairs } from '../partners.ts';
 import { standingHolds } from '../publish.ts';
@@ -37,6 +37,8 @@ const FIELD_CHARS = 80;
 const MEND_CHARS = 400;
 /** Days of one check that are told one by one. */
 const MOST_DAYS = 10;
+/** A whole history is looked through but once, and the newest of it says enough. */
+const MOST_RUNS = 100;
 const CHECK = 'check:';
 /** Of a check whose rows name no field. */
 const NO_FIELD = 'slice_day';
@@ -184,7 +186,7 @@ async function driftCauses(
 ): Promise<{ readonly causes: Cause[]; readonly until: string | null }> {
   const causes: Cause[] = [];
   let until = after;
-  for (const { runId, startedAt, drift } of await driftAfter(context.paths.runs, after)) {
+  for (const { runId, startedAt, drift } of await driftAfter(context.state.db, after, MOST_RUNS)) {
     until = runId;
     for (const one of drift)
       causes.push(

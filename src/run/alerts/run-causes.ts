@@ -8,9 +8,9 @@
 import { isoTime } from '../../core/clock.ts';
 import { bornMs } from '../../core/ids.ts';
 import type { RunRecord } from '../../core/records.ts';
+import { runsBackwards } from '../../store/runs.ts';
 import { isAtWork } from '../at-work.ts';
 import type { RunContext } from '../context.ts';
-import { runsBackwards } from '../ledger.ts';
 import { INTERRUPTED } from '../session.ts';
 import type { Cause } from './cause.ts';
 
@@ -52,7 +52,7 @@ interface Outcome {
 
 /** `watched`: names of the pipelines that are of interest. */
 export async function judgeRuns(
-  context: Pick<RunContext, 'paths' | 'clock' | 'locks'>,
+  context: Pick<RunContext, 'state' | 'clock' | 'locks'>,
   watched: readonly string[],
   unstarted: readonly Unstarted[],
 ): Promise<JudgedRuns> {
@@ -80,12 +80,12 @@ export async function judgeRuns(
 
 /** Newest first. */
 async function* outcomesOf(
-  context: Pick<RunContext, 'paths' | 'locks'>,
+  context: Pick<RunContext, 'state' | 'locks'>,
   unstarted: readonly Unstarted[],
 ): AsyncGenerator<Outcome> {
   const waiting = unstarted.map(neverBegun).sort((a, b) => a.startedMs - b.startedMs);
   let isNewest = true;
-  for await (const run of runsBackwards(context.paths.runs)) {
+  for await (const run of runsBackwards(context.state.db)) {
     const outcome = await outcomeOf(context, run, isNewest);
     isNewest = false;
     while ((waiting.at(-1)?.startedMs ?? 0) > outcome.startedMs) yield waiting.pop()!;
@@ -100,11 +100,7 @@ function neverBegun(one: Unstarted): Outcome {
   return { pipelines, command, startedMs: Date.parse(at), verdict: 'failed', codes: [code], unstarted: one };
 }
 
-async function outcomeOf(
-  context: Pick<RunContext, 'paths' | 'locks'>,
-  run: RunRecord,
-  isNewest: boolean,
-): Promise<Outcome> {
+async function outcomeOf(context: Pick<RunContext, 'locks'>, run: RunRecord, isNewest: boolean): Promise<Outcome> {
   const { pipelines, command, run_id, started_at, result } = run;
   const codes = run.summary?.codes ?? [];
   const bornAtMs = bornMs(run_id);

@@ -38,7 +38,7 @@ export async function openMetrics(options: MetricsOptions): Promise<Metrics> {
   collectDefaultMetrics({ register: registry });
   const meters = metersIn(registry);
   meters.build.set({ version }, 1);
-  const runs = await RunCounts.open(context.paths.runs, meters);
+  const runs = await RunCounts.open(context.state, meters);
   const calls = new CallCounts(context, meters);
   const tokens = new TokenCounts(context, meters);
   const state = new StateGauges(context, today, meters);

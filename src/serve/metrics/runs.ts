@@ -1,8 +1,8 @@
 /** What runs leave behind, counted when they have ended. */
 import { EXIT } from '../../core/errors.ts';
 import type { RunRecord } from '../../core/records.ts';
-import { lastRuns, runsSince } from '../../run/ledger.ts';
-import { stampOf } from '../stamp.ts';
+import { lastRuns, runsSince } from '../../store/runs.ts';
+import type { State } from '../../store/state.ts';
 import type { Meters } from './meters.ts';
 
 /** Enough to find the last run of every pipeline: what is pushed is run every ten minutes, the rest once a day. */
@@ -24,41 +24,29 @@ const ROW_OUTCOMES = ['read', 'rejected', 'duplicate'] as const;
  * and everything up to the last one that was counted need not be looked at again.
  */
 export class RunCounts {
-  private readonly folder: string;
+  private readonly state: State;
   private readonly meters: Meters;
   /** Everything up to this run is counted. */
   private after: string;
-  /** Of the folder, when it was listed last; and whether it had not changed then, so that nothing can have come within its tick. */
-  private stamp = '';
-  private isSure = false;
 
-  private constructor(folder: string, meters: Meters, after: string) {
-    this.folder = folder;
+  private constructor(state: State, meters: Meters, after: string) {
+    this.state = state;
     this.meters = meters;
     this.after = after;
   }
 
   /** Counts nothing that has ended by now, but tells of the last runs. */
-  static async open(folder: string, meters: Meters): Promise<RunCounts> {
-    const [newest, ...earlier] = await lastRuns(folder, RUNS_LOOKED_BACK);
+  static async open(state: State, meters: Meters): Promise<RunCounts> {
+    const [newest, ...earlier] = await lastRuns(state.db, RUNS_LOOKED_BACK);
     const isAtWork = newest !== undefined && newest.ended_at === null;
-    const counts = new RunCounts(folder, meters, (isAtWork ? earlier[0] : newest)?.run_id ?? '');
+    const counts = new RunCounts(state, meters, (isAtWork ? earlier[0] : newest)?.run_id ?? '');
     counts.beginAtZero();
     for (const run of [...earlier.reverse(), ...(newest ? [newest] : [])]) counts.tellLast(run);
     return counts;
   }
 
   async read(): Promise<void> {
-    const stamp = await stampOf([this.folder]);
-    const isSame = stamp === this.stamp;
-    if (isSame && this.isSure) return;
-    await this.readNew();
-    this.stamp = stamp;
-    this.isSure = isSame;
-  }
-
-  private async readNew(): Promise<void> {
-    const runs = await runsSince(this.folder, this.after);
+    const runs = await runsSince(this.state.db, this.after);
     for (const [i, run] of runs.entries()) {
       this.tellLast(run);
       if (run.ended_at === null && i === runs.length - 1) return;

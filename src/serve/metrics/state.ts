@@ -4,6 +4,7 @@ import { Lake } from '../../lake/lake.ts';
 import type { RunContext } from '../../run/context.ts';
 import { type PipelineStatus, pipelineStatuses } from '../../run/status.ts';
 import { inboxSize } from '../../store/inbox.ts';
+import { runsStamp } from '../../store/runs.ts';
 import { Remembered } from '../page/remembered.ts';
 import { scheduleOf } from '../schedule.ts';
 import type { Schedules } from '../schedule-due.ts';
@@ -43,9 +44,9 @@ export class StateGauges {
 
   private async statusesOn(today: Day): Promise<readonly PipelineStatus[]> {
     const { context, kept } = this;
-    const { runs, manifests, state } = context.paths;
+    const { manifests, state } = context.paths;
     const readMs = context.clock.now();
-    const stamp = `${today}\n${await stampOf([runs, manifests, state])}`;
+    const stamp = `${today}\n${await runsStamp(context.state.db)}\n${await stampOf([manifests, state])}`;
     if (kept && kept.stamp === stamp && readMs - kept.readMs < LONGEST_KEPT_MS) return kept.statuses;
     this.lake.reread();
     const statuses = await pipelineStatuses({ ...context, lake: this.lake, today });

@@ -5,8 +5,8 @@ import { endpointOf } from '../../partner/endpoints.ts';
 import type { EndpointBudget, PartnerSettings } from '../../partner/settings.ts';
 import { isAtWork } from '../../run/at-work.ts';
 import type { RunContext } from '../../run/context.ts';
-import { lastRuns } from '../../run/ledger.ts';
 import { areaOf, isCalled, partnerIfAny } from '../../run/partners.ts';
+import { lastRuns } from '../../store/runs.ts';
 import type { EndpointCalls, RunRow } from './model.ts';
 
 const RUNS_SHOWN = 30;
@@ -16,7 +16,7 @@ export class RunRows {
   private calls = new Map<string, readonly EndpointCalls[]>();
 
   async read(context: RunContext): Promise<RunRow[]> {
-    const records = await lastRuns(context.paths.runs, RUNS_SHOWN);
+    const records = await lastRuns(context.state.db, RUNS_SHOWN);
     const atWork = (await isAtWork(context, records[0])) ? records[0]?.run_id : null;
     const known = new Map<string, readonly EndpointCalls[]>();
     const rows: RunRow[] = [];

@@ -4,7 +4,7 @@ import { addDays, type Day } from '../../core/days.ts';
 import { quoteText } from '../../engine/duckdb.ts';
 import { askTarget } from '../../run/ask-target.ts';
 import type { RunContext } from '../../run/context.ts';
-import { driftOfRun, lastRuns } from '../../run/ledger.ts';
+import { driftOfRuns, lastRuns } from '../../store/runs.ts';
 import type { QueryResult } from '../../warehouse/target.ts';
 import type { PageModel, ReconciliationRow } from './model.ts';
 
@@ -88,8 +88,13 @@ async function driftedDays(context: RunContext): Promise<ReadonlyMap<string, Rea
   const add = (pipeline: string, day: Day) => days.set(pipeline, (days.get(pipeline) ?? new Set()).add(day));
   for (const [pipeline, day] of result?.rows ?? []) add(String(pipeline), String(day) as Day);
   if (result) return days;
-  for (const run of await lastRuns(context.paths.runs, RUNS_READ)) {
-    const seen = await driftOfRun(context.paths.runs, run.run_id);
+  const { db } = context.state;
+  const runs = await lastRuns(db, RUNS_READ);
+  const drift = await driftOfRuns(
+    db,
+    runs.map(({ run_id }) => run_id),
+  );
+  for (const seen of drift.values()) {
     const fetches = new Set(seen.map((one) => `${one.pipeline} ${one.fetch_id}`));
     for (const pipeline of new Set(seen.map((one) => one.pipeline)))
       for (const [day, { content }] of await context.lake.slices(pipeline))

@@ -12,6 +12,7 @@ import type { RunContext } from '../../run/context.ts';
 import { type Explanation, explain } from '../../run/explain.ts';
 import { statusOf } from '../../run/status.ts';
 import { inboxSize } from '../../store/inbox.ts';
+import { runsStamp } from '../../store/runs.ts';
 import type { Health } from '../health.ts';
 import { stampOf } from '../stamp.ts';
 import type { MoneyDay, PageModel, TokenState } from './model.ts';
@@ -151,9 +152,9 @@ const NO_DAYS: ReadonlySet<Day> = new Set();
 
 /** Every commit of the lake makes and removes its journal, and everything else is replaced by renaming: the folders tell. */
 async function traces({ paths, state, today }: RunContext): Promise<string> {
-  const places = [paths.runs, paths.manifests, paths.state, paths.warehouse, `${paths.inbox}/refused`];
+  const places = [paths.manifests, paths.state, paths.warehouse, `${paths.inbox}/refused`];
   const { messages } = await inboxSize(state.db);
-  return `${today} ${messages}\n${await stampOf(places)}`;
+  return `${today} ${messages}\n${await runsStamp(state.db)}\n${await stampOf(places)}`;
 }
 
 /** The control sums of the commissions report, oldest day first. */

@@ -1,17 +1,17 @@
 /** `serve` as a process: its nights are processes of their own, and whoever ends it finds the next night equal to the truth. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, inject, it, vi } from 'vitest';
 import { addDays, dayAt } from '../../../src/core/days.ts';
 import { homePaths } from '../../../src/core/home.ts';
-import type { RunRecord } from '../../../src/core/records.ts';
 import { verify } from '../../../src/run/verify.ts';
 import { fileLocks } from '../../../src/store/file-locks.ts';
+import { runsSince } from '../../../src/store/runs.ts';
 import { readSchedule, writeSchedule } from '../../../src/store/scheduled.ts';
 import { HANG_MS } from '../../support/hang.ts';
 import { openWorld, type World } from '../../support/nights.ts';
+import { withState } from '../../support/state.ts';
 
 const REPORTS = ['promotions', 'orders', 'commissions'];
 const MS_PER_DAY = 86_400_000;
@@ -68,11 +68,7 @@ async function startServe(): Promise<{ readonly child: ChildProcess } & Addresse
   return { child, ...(JSON.parse(line.toString()) as Addresses) };
 }
 
-async function records(): Promise<RunRecord[]> {
-  const names = await readdir(paths().runs).catch(() => []);
-  const runs = names.filter((name) => /^r\w+\.json$/.test(name)).sort();
-  return Promise.all(runs.map(async (name) => JSON.parse(await readFile(path.join(paths().runs, name), 'utf8'))));
-}
+const records = () => withState(paths().root, ({ db }) => runsSince(db, null));
 
 /** Waits until something of the other process has come true. */
 const eventually = (claim: () => Promise<void>) => vi.waitFor(claim, { timeout: HANG_MS, interval: 100 });

@@ -5,9 +5,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { addDays, type Day } from '../../../src/core/days.ts';
 import { runRebuild, runRelease } from '../../../src/run/again.ts';
 import { explain } from '../../../src/run/explain.ts';
-import { lastRuns } from '../../../src/run/ledger.ts';
 import { statusOf } from '../../../src/run/status.ts';
 import { verify } from '../../../src/run/verify.ts';
+import { lastRuns } from '../../../src/store/runs.ts';
 import { openWorld, type World } from '../../support/nights.ts';
 
 let world: World;
@@ -177,7 +177,7 @@ describe('a file that is no check', () => {
       code: 'check',
       concern: { file: fileOf('other') },
     });
-    expect(await lastRuns(path.join(world.home, 'runs'), 1)).toEqual([]);
+    expect(await world.within(({ state }) => lastRuns(state.db, 1))).toEqual([]);
   });
 
   it('is refused before anything is loaded where only the engine can tell', async () => {

@@ -1,5 +1,5 @@
 /** The history of order items: a version for every change and for none else, and the orders as they were known at any instant. */
-import { readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { rm, truncate } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { addDays, type Day } from '../../../src/core/days.ts';
@@ -7,6 +7,7 @@ import { runRebuild, runRelease, runReplay } from '../../../src/run/again.ts';
 import type { Step } from '../../../src/run/context.ts';
 import { runBackfill } from '../../../src/run/night.ts';
 import { verify } from '../../../src/run/verify.ts';
+import { endRun, lastRuns } from '../../../src/store/runs.ts';
 import { rowsOf, six } from '../../support/lookups.ts';
 import { loseLake } from '../../support/lost-lake.ts';
 import { openWorld, type World } from '../../support/nights.ts';
@@ -168,13 +169,10 @@ describe('an item that one run found gone, and the next one of the same day on a
 
   it('moved where the first run was killed, so that nobody could read that it was gone', async () => {
     const { days, from, to } = await goneThenFound(async () => {
-      const names = (await readdir(path.join(world.home, 'runs'))).filter((name) => /^r[0-9a-z]+\.json$/.test(name));
-      const file = path.join(world.home, 'runs', names.sort().at(-1) ?? '');
-      const record = JSON.parse(await readFile(file, 'utf8'));
-      await writeFile(
-        file,
-        JSON.stringify({ ...record, ended_at: null, result: null, exit_code: null, summary: null }),
-      );
+      await world.within(async ({ state }) => {
+        const [run] = await lastRuns(state.db, 1);
+        await endRun(state, { ...run!, ended_at: null, result: null, exit_code: null, summary: null }, [], []);
+      });
     });
     expect(days).toEqual([`${from} true false`, `${to} true true`]);
     await expectSound();

@@ -10,9 +10,11 @@ import { explain } from '../../../src/run/explain.ts';
 import { runBackfill } from '../../../src/run/night.ts';
 import { plannedPrune, runPrune } from '../../../src/run/prune.ts';
 import { verify } from '../../../src/run/verify.ts';
+import { runsSince } from '../../../src/store/runs.ts';
 import { loseLake } from '../../support/lost-lake.ts';
 import { openWorld, type World } from '../../support/nights.ts';
 import { answersOf, filesUnder, pruneUntil, setRetention } from '../../support/retention.ts';
+import { withState } from '../../support/state.ts';
 
 let world: World;
 let first: Day;
@@ -244,10 +246,10 @@ describe('a pruning that is killed', () => {
   it('at any step leaves each answer there or marked, and the next one ends like an undisturbed one', async () => {
     await setRetention(world, { vaultDays: 1 });
     const back = async () => {
-      for (const name of ['vault', 'runs']) {
+      for (const name of ['vault', 'state.db', 'state.db-wal', 'state.db-shm'])
         await rm(path.join(world.home, name), { recursive: true, force: true });
+      for (const name of ['vault', 'state.db', 'state.db-wal'])
         await cp(path.join(copy, name), path.join(world.home, name), { recursive: true });
-      }
     };
     const steps = await pruneUntil(world);
     const whole = { files: await filesUnder(world, 'vault'), states: await states() };
@@ -256,15 +258,13 @@ describe('a pruning that is killed', () => {
       await back();
       await pruneUntil(world, killed);
       // A killed run told nobody.
-      for (const name of await readdir(path.join(world.home, 'runs')))
-        if (name.endsWith('.pruned.json')) await rm(path.join(world.home, 'runs', name));
+      await withState(world.home, (state) => state.write((tx) => tx.deleteFrom('pruned').execute()));
       expect(new Set([...(await states()), 'there', 'pruned_answer'])).toEqual(new Set(['there', 'pruned_answer']));
       await pruneUntil(world);
       expect({ files: await filesUnder(world, 'vault'), states: await states() }).toEqual(whole);
-      const told = (await filesUnder(world, 'runs')).filter((name) => name.endsWith('.pruned.json'));
-      const ids = await Promise.all(told.map(async (name) => readFile(path.join(world.home, name), 'utf8')));
+      const told = await withState(world.home, ({ db }) => db.selectFrom('pruned').select('fetch_id').execute());
       const gone = (await Promise.all(REPORTS.map(fetchesOf))).flat().filter(({ pruned_at: at }) => at !== undefined);
-      for (const { fetch_id: id } of gone) expect(ids.join()).toContain(id);
+      for (const { fetch_id: id } of gone) expect(told.map(({ fetch_id }) => fetch_id)).toContain(id);
     }
   });
 });
@@ -300,7 +300,7 @@ describe('other files', () => {
       await writeFile(file, 'x');
       await utimes(file, 0, 0);
     }
-    const runs = await filesUnder(world, 'runs');
+    const runs = (await world.within(({ state }) => runsSince(state.db, null))).map(({ run_id }) => run_id);
     world.passDays(1);
     await world.night();
     world.passDays(10);
@@ -309,11 +309,11 @@ describe('other files', () => {
     expect(await names()).toEqual([
       ['refused', body],
       ['refused', refused],
-      ...runs.map((run) => ['run', path.join(world.home, run)]),
     ]);
+    expect((await planned()).runs).toEqual(runs);
     await rm(path.join(world.home, 'warehouse.duckdb'));
     await setRetention(world, { runsDays: 5 });
-    expect(await names()).toEqual([]);
+    expect([await names(), (await planned()).runs]).toEqual([[], []]);
   });
 });
 

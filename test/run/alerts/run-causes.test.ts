@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -6,10 +6,11 @@ import { isoTime } from '../../../src/core/clock.ts';
 import { homePaths } from '../../../src/core/home.ts';
 import { newId } from '../../../src/core/ids.ts';
 import type { RunResult } from '../../../src/core/records.ts';
-import { writeJson } from '../../../src/disk/atomic.ts';
 import { judgeRuns } from '../../../src/run/alerts/run-causes.ts';
 import { fileLocks } from '../../../src/store/file-locks.ts';
+import { beginRun, endRun } from '../../../src/store/runs.ts';
 import { FakeClock } from '../../support/clock.ts';
+import { withState } from '../../support/state.ts';
 
 interface Told {
   readonly pipelines: readonly string[];
@@ -17,6 +18,10 @@ interface Told {
   readonly codes?: readonly string[];
 }
 
+const NOTHING = {
+  ...{ windows: 0, calls: 0, rows: 0, slices_changed: 0, slices_unchanged: 0, slices_held: 0 },
+  ...{ rejects: 0, duplicates: 0, left_out: 0, errors: [] },
+};
 const [ONE, TWO, BOTH] = [['one'], ['two'], ['one', 'two']];
 
 /** Runs an hour apart, the last one an hour ago. `isAtWork`: somebody holds the lock of runs. */
@@ -24,20 +29,22 @@ async function judged(runs: readonly Told[], isAtWork = false) {
   const home = await mkdtemp(path.join(tmpdir(), 'etl-runs-'));
   onTestFinished(() => rm(home, { recursive: true, force: true }));
   const paths = homePaths(home);
-  await mkdir(paths.runs);
   const clock = new FakeClock();
   for (const { pipelines, result, codes } of runs) {
     const runId = newId('r', clock);
     const started_at = isoTime(clock.now());
-    const summary = codes ? { codes } : null;
+    const summary = codes ? { ...NOTHING, codes } : null;
     const ended = { ended_at: null, result, exit_code: null, summary };
     const record = { run_id: runId, command: 'run', pipelines, started_at, ...ended };
-    await writeJson(path.join(paths.runs, `${runId}.json`), record);
+    await withState(home, async (state) => {
+      await beginRun(state, record);
+      await endRun(state, record, [], []);
+    });
     clock.set(clock.now() + 3_600_000);
   }
   const locks = fileLocks(paths.locks, clock);
   const lock = isAtWork ? await locks.tryLock('run', 'run') : null;
-  const { causes } = await judgeRuns({ paths, clock, locks }, BOTH, []);
+  const { causes } = await withState(home, (state) => judgeRuns({ state, clock, locks }, BOTH, []));
   await lock?.release();
   return causes.map(({ key, what }) => `${key}: ${what}`);
 }
@@ -87,7 +94,7 @@ describe('a run is a cause', () => {
       [{ pipelines: BOTH, result: null }],
       ['run/one+two: the run "run" was killed'],
     ],
-    ['of an older version, without codes', [{ pipelines: ONE, result: 'failed' }], ['run/one: the run "run" failed']],
+    ['without codes', [{ pipelines: ONE, result: 'failed' }], ['run/one: the run "run" failed']],
   ])('%s', async (_, runs, expected) => {
     expect(await judged(runs)).toEqual(expected);
   });

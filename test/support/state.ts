@@ -1,0 +1,13 @@
+/** The state of a home directory, for a test that looks into it or leaves something there. */
+import { homePaths } from '../../src/core/home.ts';
+import { openSqliteState } from '../../src/store/sqlite.ts';
+import type { State } from '../../src/store/state.ts';
+
+export async function withState<T>(home: string, work: (state: State) => Promise<T>): Promise<T> {
+  const state = await openSqliteState(homePaths(home).database);
+  try {
+    return await work(state);
+  } finally {
+    await state.close();
+  }
+}
