@@ -19,6 +19,7 @@ import { CachedTokenSource } from './partner/token.ts';
 import type { LookupContext, Partner, RunContext, Step } from './run/context.ts';
 import { demandNew } from './store/backups.ts';
 import { fileLocks } from './store/file-locks.ts';
+import { FolderPlace } from './store/folder.ts';
 import { openSqliteState } from './store/sqlite.ts';
 import type { State } from './store/state.ts';
 import { openDuckdbTarget } from './warehouse/duckdb/target.ts';
@@ -69,9 +70,11 @@ export async function openApp(world: Surroundings): Promise<App> {
     targets,
     state,
     locks: fileLocks(paths.locks, clock),
-    vault: new Vault(paths.root, paths.vault, (message, fields) => world.log.warn(message, fields), {
-      stateDir: paths.state,
-      scopes: scopesOf(pipelines),
+    vault: new Vault({
+      state,
+      place: new FolderPlace(paths.root),
+      warn: (message, fields) => world.log.warn(message, fields),
+      masking: { stateDir: paths.state, scopes: scopesOf(pipelines) },
     }),
     lake: new Lake(paths, { wholeName: replayedAs }),
     clock,

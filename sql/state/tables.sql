@@ -139,11 +139,41 @@ CREATE TABLE drift (
   PRIMARY KEY (account, run_id, nth)
 );
 
--- Fetches whose answers a run deleted.
-CREATE TABLE pruned (
+-- Requests that were carried out, with where the response lies: `vault_path` names an object of the raw store, `line` its line there
+-- where many responses share one. `seq` counts in the order in which rows were written. `is_applied`: of a look-up, whether the
+-- lake has what the response says; null for what is not a look-up.
+CREATE TABLE "fetch" (
   account TEXT NOT NULL,
-  run_id TEXT NOT NULL,
   fetch_id TEXT NOT NULL,
-  pruned_at TEXT NOT NULL,
-  PRIMARY KEY (account, run_id, fetch_id)
+  seq BIGINT NOT NULL,
+  run_id TEXT NOT NULL,
+  pipeline TEXT NOT NULL,
+  endpoint TEXT,
+  window_from TEXT,
+  window_to TEXT,
+  method TEXT NOT NULL,
+  url TEXT NOT NULL,
+  attempt BIGINT NOT NULL,
+  started_at TEXT NOT NULL,
+  finished_at TEXT NOT NULL,
+  status BIGINT,
+  content_type TEXT,
+  bytes_received BIGINT NOT NULL,
+  bytes_decoded BIGINT NOT NULL,
+  sha256 TEXT,
+  vault_path TEXT,
+  line BIGINT,
+  items BIGINT,
+  outcome TEXT NOT NULL,
+  error_code TEXT,
+  error_message TEXT,
+  notes TEXT,
+  pruned_at TEXT,
+  is_applied BIGINT,
+  PRIMARY KEY (account, fetch_id)
 );
+CREATE INDEX fetch_of_pipeline ON "fetch" (account, pipeline, fetch_id);
+CREATE INDEX fetch_of_run ON "fetch" (account, run_id);
+CREATE INDEX fetch_written ON "fetch" (account, seq);
+CREATE INDEX fetch_pruned ON "fetch" (account, pruned_at) WHERE pruned_at IS NOT NULL;
+CREATE INDEX fetch_pending ON "fetch" (account, pipeline, seq) WHERE is_applied = 0;

@@ -33,9 +33,14 @@ const WHY: Readonly<Record<Stay, string>> = {
   young: 'neither old enough, nor is the vault too large',
 };
 
-function tell(cli: CliContext, { answers, kept, files, runs }: PrunePlan, asJson: boolean): void {
+function tell(cli: CliContext, { answers, kept, unnamed, files, runs }: PrunePlan, asJson: boolean): void {
   cli.screen.settle();
-  const listed = answers.map((a) => ({ pipeline: a.pipeline, file: a.file, answers: a.answers, bytes: a.bytes }));
+  const listed = [...answers, ...unnamed].map((a) => ({
+    pipeline: a.pipeline,
+    file: a.file,
+    answers: a.answers,
+    bytes: a.bytes,
+  }));
   if (asJson)
     printJson(cli.stdout, { deleted: [...listed, ...files, ...runs.map((run) => ({ kind: 'run', run }))], kept });
   if (asJson || cli.verbosity.quiet) return;
@@ -45,6 +50,7 @@ function tell(cli: CliContext, { answers, kept, files, runs }: PrunePlan, asJson
     sums.set(what, { answers: sum.answers + count, bytes: sum.bytes + bytes });
   };
   for (const a of answers) add(`answers of ${a.pipeline}`, a.answers, a.bytes);
+  for (const u of unnamed) add(`remains of ${u.pipeline}`, 1, u.bytes);
   for (const f of files) add(`${f.kind} files`, 1, f.bytes);
   if (runs.length > 0) add('records of runs', runs.length, 0);
   const right = 'right' as const;

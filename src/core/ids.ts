@@ -26,7 +26,7 @@ export function newId(prefix: 'r' | 'f' | 'c' | 'd', clock: Clock): string {
 
 /** What every id begins with that is born at this epoch millisecond: sorts before them, and behind all that were born earlier. */
 export function earliestId(prefix: 'r' | 'f' | 'c' | 'd', ms: number): string {
-  let time = ms;
+  let time = Math.max(0, ms);
   let text = '';
   for (let i = 0; i < 10; i++) {
     text = ALPHABET[time % 32] + text;

@@ -75,7 +75,7 @@ export interface FetchRecord {
   readonly bytes_decoded: number;
   /** Of the decoded body, lower-case hex. */
   readonly sha256: string | null;
-  /** Relative to the home directory; a file that ends in `.gz` holds the body as gzip, as received. */
+  /** The object of the raw store that holds the body, where `#12` is behind it on its line 12 (from 0); one that ends in `.gz` is gzip. */
   readonly vault_path: string | null;
   /** Items that the splitter counted; null where the body was no report. */
   readonly items: number | null;
@@ -88,7 +88,7 @@ export interface FetchRecord {
   readonly pruned_at?: string;
 }
 
-/** A fetch whose answer retention deleted. */
+/** A fetch whose answer retention has deleted. */
 export interface PrunedFetch {
   readonly fetch_id: string;
   readonly pruned_at: string;

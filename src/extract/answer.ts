@@ -13,6 +13,7 @@ import type { Pipeline } from '../core/pipeline.ts';
 import { FileSink } from '../disk/sink.ts';
 import { type Expect, RefusedAnswer, type SplitField, type SplitResult } from '../json/interface.ts';
 import { Splitter } from '../json/splitter.ts';
+import { maskInPlace } from './masked-file.ts';
 import type { Vault } from './vault.ts';
 
 /** An answer's lines, and what the splitter said of it. */
@@ -76,7 +77,8 @@ export async function receive(
   }
   try {
     const answer = await splitAnswer(hashed(), pipeline, folder);
-    if (masker && masker.found > 0) await stored.mask(isGzip ? 'gzip' : 'json', masker);
+    if (masker && masker.found > 0)
+      await stored.rewrite((body) => maskInPlace(body, `${body}.masked`, isGzip ? 'gzip' : 'json', masker));
     const sha256 = hash.digest('hex');
     return { ...answer, sha256, bytesDecoded, vaultPath: await stored.keep(sha256, isGzip) };
   } catch (error) {
@@ -85,7 +87,10 @@ export async function receive(
       throw error;
     }
     // Nothing is kept of what does not unpack to its end: nobody could tell what stands in it.
-    if (masker) await stored.mask(isGzip ? 'gzip' : 'json', masker).catch(() => truncate(path.join(folder, 'body')));
+    if (masker)
+      await stored.rewrite((body) =>
+        maskInPlace(body, `${body}.masked`, isGzip ? 'gzip' : 'json', masker).catch(() => truncate(body)),
+      );
     const file = await stored.refuse(fetchId, isGzip);
     // An error page of a proxy passes; a report of another shape does not.
     throw new EtlError(error.code === 'not_json' ? 'retry' : error.kind, error.code, error.message, {

@@ -1,5 +1,5 @@
 /**
- * One answer of a look-up on its way in: read whole (it is small), proved to be a document of its kind, and packed as received.
+ * One answer of a look-up on its way in: read whole (it is small), proved to be a document of its kind, and gathered with its request.
  * What is none is set aside in the vault as a refused report is.
  */
 
@@ -9,8 +9,8 @@ import { EtlError } from '../core/errors.ts';
 import { LIMITS } from '../core/limits.ts';
 import type { ExactDocument } from '../json/exact-json.ts';
 import { documentOf } from '../sources/body.ts';
+import type { Gatherer, JsonValue } from '../store/gather.ts';
 import { type Incoming, isGzipEncoding } from './answer.ts';
-import type { JsonValue, PackWriter } from './pack.ts';
 import type { Vault } from './vault.ts';
 
 export interface LookupIncoming extends Incoming {
@@ -39,7 +39,7 @@ export interface ConsumedLookup {
 export interface LookupPlace {
   readonly pipeline: string;
   readonly vault: Vault;
-  readonly pack: PackWriter;
+  readonly gatherer: Gatherer;
 }
 
 /**
@@ -50,7 +50,7 @@ export async function receiveLookup(
   { fetchId, status, contentEncoding, body }: LookupIncoming,
   questions: JsonValue,
   check: DocumentCheck,
-  { pipeline, vault, pack }: LookupPlace,
+  { pipeline, vault, gatherer }: LookupPlace,
 ): Promise<ConsumedLookup> {
   const { received, decoded, isGzip } = await maskedAnswer(await wholeAnswer(contentEncoding, body), pipeline, vault);
   let items: number | null = null;
@@ -69,7 +69,7 @@ export async function receiveLookup(
     value: { status, body: decoded },
     bytesDecoded: decoded.length,
     sha256: createHash('sha256').update(decoded).digest('hex'),
-    vaultPath: await pack.add(questions, received, isGzip),
+    vaultPath: gatherer.add({ fetchId, request: questions, body: decoded }),
     items,
   };
 }
@@ -124,18 +124,18 @@ function tooLarge(): EtlError {
 
 /** What a link leads to is kept as it is; of what is too large, or encoded in a way that we cannot read, only that it was so. */
 export async function receiveAnything(
-  { status, contentEncoding, body }: LookupIncoming,
+  { fetchId, status, contentEncoding, body }: LookupIncoming,
   key: Readonly<Record<string, string>>,
   mostBytes: number,
-  { pipeline, vault, pack }: LookupPlace,
+  { pipeline, vault, gatherer }: LookupPlace,
 ): Promise<ConsumedLookup> {
   const { whole: arrived, unread } = await readable(contentEncoding, body, mostBytes);
-  const { received, decoded, isGzip } = await maskedAnswer(arrived, pipeline, vault);
+  const { decoded } = await maskedAnswer(arrived, pipeline, vault);
   return {
     value: { status, body: decoded },
     bytesDecoded: decoded.length,
     sha256: createHash('sha256').update(decoded).digest('hex'),
-    vaultPath: await pack.add({ ...key, ...(unread === null ? {} : { unread }) }, received, isGzip),
+    vaultPath: gatherer.add({ fetchId, request: { ...key, ...(unread === null ? {} : { unread }) }, body: decoded }),
     items: status < 300 ? 1 : null,
   };
 }

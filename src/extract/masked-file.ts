@@ -12,12 +12,8 @@ import { deliveryLine, readDeliveries } from './stored-deliveries.ts';
 
 const READ_BYTES = 1024 * 1024;
 
-/** What is in a file: a body of JSON, one that is packed, or deliveries of messages (packed). */
-export type BodyKind = 'json' | 'gzip' | 'deliveries';
-
-export function bodyKindOf(file: string): BodyKind {
-  return file.endsWith('.ndjson.gz') ? 'deliveries' : file.endsWith('.gz') ? 'gzip' : 'json';
-}
+/** What is in a file: a body of JSON, or one that is packed. */
+export type BodyKind = 'json' | 'gzip';
 
 export interface MaskedBody {
   /** Decoded. */
@@ -33,11 +29,11 @@ export function maskedBytes(file: string, kind: BodyKind, masker: Masker): Async
   const decoded = createGunzip({ chunkSize: READ_BYTES });
   stored.on('error', (error) => decoded.destroy(error));
   decoded.on('close', () => stored.destroy());
-  const bytes = stored.pipe(decoded);
-  return kind === 'deliveries' ? maskedDeliveries(bytes, file, masker) : masker.through(bytes);
+  return masker.through(stored.pipe(decoded));
 }
 
-async function* maskedDeliveries(
+/** The decoded bytes of an object of deliveries, with their bodies masked. Errors: `failed/damaged_answer`. */
+export async function* maskedDeliveries(
   source: AsyncIterable<Uint8Array>,
   name: string,
   masker: Masker,

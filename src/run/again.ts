@@ -9,6 +9,7 @@ import { spanning } from '../core/tracer.ts';
 import type { SliceChange } from '../lake/lake.ts';
 import { releaseFromChecks } from './check-holds.ts';
 import { pipelineNamed, type RunContext } from './context.ts';
+import { demandKnown } from './demand-answers.ts';
 import { saveChecked } from './fetching.ts';
 import { replayInbox } from './inbox.ts';
 import { type IsLost, mendingMonths } from './lost-months.ts';
@@ -114,12 +115,14 @@ async function answersToReplay(context: RunContext, pipeline: Pipeline, { range,
   const hasNewest = (day: Day) =>
     versions ? versions.has(day) || slices.has(day) : slices.has(day) || !isLost(pipeline.name, day);
   const wanted = new Map<Day, FetchRecord[]>();
+  const known = new Set<string>();
   // Under a hold lies an older answer, which the slice is made of.
   const isHeldOn = (day: Day, { fetch_id: id, pruned_at: pruned }: FetchRecord) => {
     const entry = slices.get(day);
     return entry?.held != null && entry.content.fetch_id === id && pruned === undefined;
   };
   for await (const fetch of context.vault.fetches(pipeline.name)) {
+    known.add(fetch.fetch_id);
     if (fetch.outcome !== 'ok' || !fetch.vault_path || !fetch.window_from || !fetch.window_to) continue;
     const covered = { from: maxDay(range.from, fetch.window_from), to: minDay(range.to, fetch.window_to) };
     for (const day of daysOf(covered))
@@ -135,6 +138,11 @@ async function answersToReplay(context: RunContext, pipeline: Pipeline, { range,
         hint: `fetch it: partner-etl backfill ${pipeline.name} --from ${range.from} --to ${range.to}`,
       },
     );
+  const replaced = [...wanted.keys()].sort().flatMap((day) => {
+    const entry = slices.get(day);
+    return entry && !isLost(pipeline.name, day) ? [{ day, fetchId: entry.content.fetch_id }] : [];
+  });
+  demandKnown(pipeline, replaced, known);
   demandUnpruned(
     pipeline,
     [...wanted].flatMap(([day, fetches]) => fetches.map((fetch) => ({ day, fetch }))),

@@ -1,4 +1,4 @@
-/** Whether the vault still holds the answers that slices stand on. */
+/** Whether the raw store still holds the answers that slices stand on. */
 import type { Day } from '../core/days.ts';
 import { asEtlError } from '../core/errors.ts';
 import type { Pipeline } from '../core/pipeline.ts';
@@ -9,12 +9,10 @@ import type { RunContext } from './context.ts';
 export type AnswerState =
   | { readonly kind: 'sound' | 'pruned'; readonly fetch: FetchRecord }
   | { readonly kind: 'damaged'; readonly fetch: FetchRecord; readonly problem: string }
-  /** Its pack ends before it. */
-  | { readonly kind: 'torn'; readonly fetchId: string; readonly lost: LostAnswer }
   /** Not even the record of the fetch is there. */
   | { readonly kind: 'missing'; readonly fetchId: string };
 
-/** Reads every one of the answers, each once, oldest first; those that are torn, or without a record, come last. */
+/** Reads every one of the answers, each once, oldest first; those without a record come last. */
 export async function* answersBehind(
   vault: Vault,
   pipeline: Pipeline,
@@ -22,11 +20,7 @@ export async function* answersBehind(
 ): AsyncGenerator<AnswerState> {
   const missing = new Set(fetchIds);
   if (missing.size === 0) return;
-  const torn = new Map<string, LostAnswer>();
-  const telling = vault.telling((problem, { request, file } = {}) => {
-    if (typeof request === 'string' && typeof file === 'string') torn.set(request, { file, problem });
-  });
-  for await (const fetch of telling.fetches(pipeline.name)) {
+  for await (const fetch of vault.fetches(pipeline.name)) {
     if (!missing.delete(fetch.fetch_id)) continue;
     if (fetch.pruned_at !== undefined) yield { kind: 'pruned', fetch };
     else {
@@ -34,10 +28,7 @@ export async function* answersBehind(
       yield problem === null ? { kind: 'sound', fetch } : { kind: 'damaged', fetch, problem };
     }
   }
-  for (const fetchId of missing) {
-    const lost = torn.get(fetchId);
-    yield lost ? { kind: 'torn', fetchId, lost } : { kind: 'missing', fetchId };
-  }
+  for (const fetchId of missing) yield { kind: 'missing', fetchId };
 }
 
 async function problemOf(vault: Vault, fetch: FetchRecord): Promise<string | null> {
@@ -49,35 +40,25 @@ async function problemOf(vault: Vault, fetch: FetchRecord): Promise<string | nul
   }
 }
 
-/** What the vault cannot give any more of a run's look-ups or lists, and the file that is damaged or torn, by its absolute path. */
+/** What the raw store cannot give any more of a run's look-ups or lists. */
 export interface LostAnswer {
-  readonly file: string;
+  readonly fetch: FetchRecord;
   readonly problem: string;
 }
 
-/**
- * Of answers that lie in packs and that no slice stands on: what they told may have been nothing new, or is nowhere yet. Those that
- * a power cut has torn are among them.
- */
+/** Of gathered answers that no slice stands on: what they say may have been nothing new, or is nowhere yet. */
 export async function lostBeside(
-  { vault, log }: Pick<RunContext, 'vault' | 'log'>,
+  { vault }: Pick<RunContext, 'vault'>,
   pipeline: Pipeline,
   needed: ReadonlyMap<string, unknown>,
 ): Promise<LostAnswer[]> {
   const lost: LostAnswer[] = [];
-  const telling = vault.warning((problem, fields = {}) => {
-    if (typeof fields.file !== 'string') log.warn(problem, fields);
-    else if (!needed.has(String(fields.request))) lost.push({ file: fields.file, problem });
-  });
-  for await (const _ of telling.readAnswers(besides(telling.fetches(pipeline.name), needed)));
+  for await (const fetch of vault.fetches(pipeline.name)) {
+    if (needed.has(fetch.fetch_id) || fetch.pruned_at !== undefined || fetch.vault_path === null) continue;
+    const problem = await problemOf(vault, fetch);
+    if (problem !== null) lost.push({ fetch, problem });
+  }
   return lost;
-}
-
-async function* besides(
-  fetches: AsyncIterable<FetchRecord>,
-  needed: ReadonlyMap<string, unknown>,
-): AsyncGenerator<FetchRecord> {
-  for await (const fetch of fetches) if (!needed.has(fetch.fetch_id) && fetch.pruned_at === undefined) yield fetch;
 }
 
 /** Those of the days whose slices stand on an answer that is damaged or lost, and that nobody pruned. */
@@ -96,7 +77,7 @@ export async function daysWithoutAnswer(
   const lost = new Set<string>();
   for await (const state of answersBehind(vault, pipeline, behind.values())) {
     if (state.kind === 'damaged') lost.add(state.fetch.fetch_id);
-    if (state.kind === 'torn' || state.kind === 'missing') lost.add(state.fetchId);
+    if (state.kind === 'missing') lost.add(state.fetchId);
   }
   return new Set([...behind].flatMap(([day, fetchId]) => (lost.has(fetchId) ? [day] : [])));
 }

@@ -6,6 +6,7 @@ import { maskWords } from './erase-words.ts';
 
 const WORDS_IN: readonly TableTexts[] = [
   { table: 'run', key: ['run_id'], texts: ['command', 'summary'] },
+  { table: 'fetch', key: ['fetch_id'], texts: ['url', 'error_message'] },
   { table: 'drift', key: ['run_id', 'nth'], texts: ['field', 'example', 'found_by'] },
 ];
 /** Of these columns, those that hold JSON; the others are words themselves. */

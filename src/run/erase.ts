@@ -25,9 +25,8 @@ import { maskAsked } from './erase-asked.ts';
 import { erasedTables, type Renamed, type Sought } from './erase-columns.ts';
 import { dropLeftovers, type FileWork, keepReleased, maskCheckHolds, maskInbox, maskRecords } from './erase-files.ts';
 import { itemsInLake, type LakeErasure, respellLake } from './erase-lake.ts';
-import { maskPacks } from './erase-packs.ts';
+import { redactRaw, wasMoved } from './erase-raw.ts';
 import { maskState } from './erase-state.ts';
-import { maskAnswers, type VaultWork } from './erase-vault.ts';
 import { type RunOutcome, runSession, type Session } from './session.ts';
 
 export interface EraseRequest {
@@ -75,7 +74,12 @@ export async function runErase(context: RunContext, request: EraseRequest, step 
   demandValues(request);
   const records: ErasureRecord[] = [];
   const after = async ({ context: session, engine, ledger, tally, work }: Session) => {
-    const erasing = await Erasing.begin(session, engine, request, { folder: work, step, isDryRun: false });
+    const erasing = await Erasing.begin(session, engine, request, {
+      runId: ledger.runId,
+      folder: work,
+      step,
+      isDryRun: false,
+    });
     const began = { erasure_id: ledger.runId, began_at: isoTime(session.clock.now()) };
     const file = path.join(erasuresFolder(session.paths.state), `${ledger.runId}.json`);
     await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
@@ -104,7 +108,12 @@ export async function plannedErase(context: RunContext, request: EraseRequest): 
   const engine = await Engine.open({ tempDir: context.paths.work });
   try {
     const folder = path.join(context.paths.work, 'erase');
-    const erasing = await Erasing.begin(context, engine, request, { folder, step: NO_STEP, isDryRun: true });
+    const erasing = await Erasing.begin(context, engine, request, {
+      runId: 'dry-run',
+      folder,
+      step: NO_STEP,
+      isDryRun: true,
+    });
     const found = await erasing.carryOut();
     const [error] = erasing.errors;
     if (error) throw error;
@@ -122,6 +131,8 @@ function demandValues({ subIds, orders }: EraseRequest): void {
 }
 
 interface EraseOptions {
+  /** The run that erases. */
+  readonly runId: string;
   readonly folder: string;
   readonly step: EraseStep;
   readonly isDryRun: boolean;
@@ -208,22 +219,22 @@ class Erasing {
     const hashes = new Map<string, string>();
     let [answers, others] = [0, 0];
     for (const pipeline of context.pipelines.filter((one) => isNamed(one) && scopes.has(one.name))) {
-      const work: VaultWork = {
+      const found = await redactRaw({
         context,
         erasures: sought.erasures,
         pipeline: pipeline.name,
+        scope: scopes.get(pipeline.name)!,
+        runId: this.options.runId,
         masker: this.maskerOf(pipeline.name)!,
         at: isoTime(context.clock.now()),
         scratch: this.scratch(),
         isDryRun,
         step: (about) => step('vault', about),
-      };
-      for (const found of [await maskAnswers(work), await maskPacks(work, scopes.get(pipeline.name)!)]) {
-        answers += found.answers;
-        others += found.others;
-        for (const [old, anew] of found.hashes) hashes.set(old, anew);
-        this.errors.push(...found.errors.map((error) => this.silenced(error)));
-      }
+      });
+      answers += found.answers;
+      others += found.others;
+      for (const [old, anew] of found.hashes) hashes.set(old, anew);
+      this.errors.push(...found.errors.map((error) => this.silenced(error)));
     }
     return { answers, others, hashes };
   }
@@ -232,7 +243,8 @@ class Erasing {
     const { context, scopes } = this;
     const found: FetchRecord[] = [];
     for (const pipeline of context.pipelines.filter((one) => isNamed(one) && scopes.has(one.name)))
-      for await (const fetch of context.vault.fetches(pipeline.name)) if (fetch.notes?.erased_at) found.push(fetch);
+      for await (const fetch of context.vault.fetches(pipeline.name))
+        if (fetch.notes?.erased_at || wasMoved(fetch)) found.push(fetch);
     return found;
   }
 

@@ -1,7 +1,7 @@
 /** A run as it goes on: its row, written when it begins and when it ends, and what is written with its end. */
 import { type Clock, isoTime } from '../core/clock.ts';
 import { newId } from '../core/ids.ts';
-import type { DriftRecord, PrunedFetch, RunRecord, RunResult, RunSummary } from '../core/records.ts';
+import type { DriftRecord, RunRecord, RunResult, RunSummary } from '../core/records.ts';
 import { beginRun, endRun } from '../store/runs.ts';
 import type { State } from '../store/state.ts';
 
@@ -10,7 +10,6 @@ export class RunLedger {
   private readonly clock: Clock;
   private current: RunRecord;
   readonly drift: DriftRecord[] = [];
-  readonly pruned: PrunedFetch[] = [];
 
   private constructor(state: State, clock: Clock, record: RunRecord) {
     this.state = state;
@@ -48,7 +47,7 @@ export class RunLedger {
 
   async end(result: RunResult, exitCode: number, summary: RunSummary): Promise<RunRecord> {
     this.current = this.endingAs(result, exitCode, summary);
-    await endRun(this.state, this.current, this.drift, this.pruned);
+    await endRun(this.state, this.current, this.drift);
     return this.current;
   }
 }

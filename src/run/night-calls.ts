@@ -1,8 +1,8 @@
 /** The calls of one pipeline in one night: many at once, never more than the night's budget, their errors in the tally. */
 import { asEtlError, EtlError } from '../core/errors.ts';
 import type { Pipeline } from '../core/pipeline.ts';
-import { PackWriter } from '../extract/pack.ts';
 import type { Call } from '../partner/call.ts';
+import type { Gatherer } from '../store/gather.ts';
 import type { Partner } from './context.ts';
 import { ManyCalls } from './many-calls.ts';
 import type { Partners } from './partners.ts';
@@ -11,7 +11,7 @@ import type { Session } from './session.ts';
 /** Only ever told to ourselves. */
 const OUT_OF_CALLS = 'out_of_calls';
 
-/** Opens the way to the service and a pack for the answers; they lie in the vault when this resolves. */
+/** Opens the way to the service and gathers the answers; they lie in the raw store when this resolves. */
 export async function withNightCalls<T>(
   session: Session,
   partners: Partners,
@@ -19,12 +19,11 @@ export async function withNightCalls<T>(
   callsAllowed: number,
   work: (calls: NightCalls) => Promise<T>,
 ): Promise<T> {
-  const { context, ledger } = session;
   const partner = await partners.of(pipeline);
-  const month = ledger.record.started_at.slice(0, 7);
-  const pack = PackWriter.open(context.vault, pipeline.name, ledger.runId, month, context.clock);
-  return partners.packing(pipeline, pack, async () => {
-    const calls = new NightCalls(session, partner, pipeline.name, pack, callsAllowed);
+  const { vault, clock } = session.context;
+  const gatherer = vault.gather(pipeline.name, clock);
+  return partners.gathering(pipeline, gatherer, async () => {
+    const calls = new NightCalls(session, partner, pipeline.name, gatherer, callsAllowed);
     try {
       return await work(calls);
     } finally {
@@ -37,15 +36,15 @@ export class NightCalls {
   readonly partner: Partner;
   private readonly session: Session;
   private readonly pipelineName: string;
-  private readonly pack: PackWriter;
+  private readonly gatherer: Gatherer;
   private readonly calls: ManyCalls;
   private callsLeft: number;
 
-  constructor(session: Session, partner: Partner, pipelineName: string, pack: PackWriter, callsAllowed: number) {
+  constructor(session: Session, partner: Partner, pipelineName: string, gatherer: Gatherer, callsAllowed: number) {
     this.session = session;
     this.partner = partner;
     this.pipelineName = pipelineName;
-    this.pack = pack;
+    this.gatherer = gatherer;
     this.calls = new ManyCalls(session.context.signal);
     this.callsLeft = callsAllowed;
   }
@@ -57,7 +56,7 @@ export class NightCalls {
 
   /** Where answers go. */
   get place() {
-    return { pipeline: this.pipelineName, vault: this.session.context.vault, pack: this.pack };
+    return { pipeline: this.pipelineName, vault: this.session.context.vault, gatherer: this.gatherer };
   }
 
   /** To be called when nothing is asked any more. */

@@ -2,9 +2,9 @@
 import { assert } from '../core/errors.ts';
 import { isNamed, type LookupName, type Pipeline } from '../core/pipeline.ts';
 import type { FetchRecord } from '../core/records.ts';
-import type { PackWriter } from '../extract/pack.ts';
 import { AREAS, type Area, type PartnerSettings } from '../partner/settings.ts';
 import { pairOf } from '../partner/token-circuit.ts';
+import type { Gatherer } from '../store/gather.ts';
 import type { Partner, RunContext } from './context.ts';
 import type { Session } from './session.ts';
 
@@ -62,7 +62,7 @@ export class Partners {
   readonly refused = new Set<Area>();
   private readonly session: Session;
   private readonly open = new Map<Area, Promise<Partner>>();
-  private readonly packs = new Map<string, PackWriter>();
+  private readonly gatherers = new Map<string, Gatherer>();
 
   constructor(session: Session) {
     this.session = session;
@@ -78,14 +78,14 @@ export class Partners {
     return partner;
   }
 
-  /** From now on records of the pipeline's fetches go into the pack, until `work` is done; then it is closed. */
-  async packing<T>(pipeline: Pipeline, pack: PackWriter, work: () => Promise<T>): Promise<T> {
-    this.packs.set(pipeline.name, pack);
+  /** From now on records of the pipeline's fetches go to the gatherer, until `work` is done; then it is closed. */
+  async gathering<T>(pipeline: Pipeline, gatherer: Gatherer, work: () => Promise<T>): Promise<T> {
+    this.gatherers.set(pipeline.name, gatherer);
     try {
       return await work();
     } finally {
-      this.packs.delete(pipeline.name);
-      await pack.close();
+      this.gatherers.delete(pipeline.name);
+      await gatherer.close();
     }
   }
 
@@ -97,7 +97,7 @@ export class Partners {
   private async record(record: FetchRecord): Promise<void> {
     const { context, tally } = this.session;
     tally.calls += 1;
-    const pack = this.packs.get(record.pipeline);
-    await (pack ? pack.record(record) : context.vault.record(record));
+    const gatherer = this.gatherers.get(record.pipeline);
+    await (gatherer ? gatherer.record(record) : context.vault.record(record));
   }
 }

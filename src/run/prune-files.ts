@@ -4,6 +4,7 @@ import path from 'node:path';
 import { isoTime } from '../core/clock.ts';
 import { bornMs } from '../core/ids.ts';
 import { namesIn } from '../disk/atomic.ts';
+import { rawPrefix } from '../store/raw.ts';
 import { runsBefore } from '../store/runs.ts';
 import type { RunContext } from './context.ts';
 
@@ -12,11 +13,12 @@ export interface OldFile {
   /** Relative to the home directory. */
   readonly file: string;
   readonly bytes: number;
+  /** An object of the raw store; others are files of the receiver. */
+  readonly isRaw: boolean;
 }
 
 const MS_PER_DAY = 86_400_000;
 const REFUSED = /^(f[0-9a-z]+)\.[a-z_.]+$/;
-const TORN = /^(f[0-9a-z]+)\.torn$/;
 
 /** Those that are older than the settings say. Names begin with an id that says when they came; others are none of ours. */
 export async function agedFiles(context: RunContext): Promise<OldFile[]> {
@@ -24,9 +26,18 @@ export async function agedFiles(context: RunContext): Promise<OldFile[]> {
   const { refusedDays } = retention;
   const found: OldFile[] = [];
   if (refusedDays !== null) {
-    const folders = pipelines.map(({ name }) => path.join(paths.vault, name, 'refused'));
-    for (const folder of [...folders, path.join(paths.inbox, 'refused')])
-      found.push(...(await older(context, 'refused', folder, REFUSED, refusedDays)));
+    for (const { name } of pipelines) found.push(...(await olderRefused(context, name, refusedDays)));
+    found.push(...(await older(context, 'refused', path.join(paths.inbox, 'refused'), REFUSED, refusedDays)));
+  }
+  return found;
+}
+
+async function olderRefused({ vault, clock }: RunContext, pipeline: string, days: number): Promise<OldFile[]> {
+  const before = clock.now() - days * MS_PER_DAY;
+  const found: OldFile[] = [];
+  for await (const { name, bytes } of vault.place.list(rawPrefix(pipeline, 'refused'))) {
+    const id = REFUSED.exec(path.basename(name))?.[1];
+    if (id !== undefined && bornMs(id) < before) found.push({ kind: 'refused', file: name, bytes, isRaw: true });
   }
   return found;
 }
@@ -55,7 +66,7 @@ async function older(
     if (id === undefined || !(bornMs(id) < before)) continue;
     const status = await stat(path.join(folder, name)).catch(() => null);
     if (status?.isFile())
-      found.push({ kind, file: path.relative(paths.root, path.join(folder, name)), bytes: status.size });
+      found.push({ kind, file: path.relative(paths.root, path.join(folder, name)), bytes: status.size, isRaw: false });
   }
   return found;
 }

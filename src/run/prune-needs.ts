@@ -86,15 +86,16 @@ export async function needsOf(
   for (const { fetch_id: id } of newest.values()) needs.add([id], 'current');
   const checked = await CheckedDays.read(context.paths.state, pipeline.name);
   for (const one of family) {
-    for (const entry of (await context.lake.slices(one.name)).values()) {
+    const slices = [...(await context.lake.slices(one.name)).values()];
+    for (const entry of slices) {
       const { content, held } = entry;
       if (held) needs.add([held.content.fetch_id], 'hold');
       const isHistory = isReport && one.versions !== null;
       const says = checked.get(content.day);
-      if (!isHistory && !(isReport && saysSame(entry, says, newest.get(content.day))))
-        needs.add([content.fetch_id], 'current');
+      const isSource = isReport ? !saysSame(entry, says, newest.get(content.day)) : content.rows + content.rejects > 0;
+      if (!isHistory && isSource) needs.add([content.fetch_id], 'current');
     }
-    if (!isReport) needs.add(await fetchesNamed(context, engine, one), 'current');
+    if (!isReport) needs.add(await fetchesNamed(context, engine, one, slices), 'current');
   }
   return needs;
 }
@@ -108,9 +109,13 @@ function saysSame(
   return !held && !moved && checked?.digest === content.digest && checked.sha256 === newest?.sha256;
 }
 
-/** Every fetch that a row or a reject of the lake names. */
-async function fetchesNamed({ lake }: RunContext, engine: Engine, pipeline: Pipeline): Promise<string[]> {
-  const slices = [...(await lake.slices(pipeline.name)).values()];
+/** Every fetch that a row or a reject of the lake names, of these slices. Errors: of a file that cannot be read. */
+export async function fetchesNamed(
+  { lake }: RunContext,
+  engine: Engine,
+  pipeline: Pipeline,
+  slices: readonly SliceEntry[],
+): Promise<string[]> {
   const rows = slices.flatMap((entry) => lake.rowsFile(pipeline.name, entry) ?? []);
   const rejects = slices.flatMap((entry) => lake.rejectsFile(pipeline.name, entry) ?? []);
   return [...(await distinct(engine, rows, 'fetch_id')), ...(await distinct(engine, rejects, 'fetch_id'))];

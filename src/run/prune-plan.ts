@@ -1,7 +1,6 @@
 /** What retention would delete, and why the rest stays. A plan is data: it is printed, or carried out. */
 import { EtlError } from '../core/errors.ts';
 import { isNamed } from '../core/pipeline.ts';
-import type { PrunedFetch } from '../core/records.ts';
 import { Engine } from '../engine/duckdb.ts';
 import type { RunContext } from './context.ts';
 import { agedFiles, agedRuns, type OldFile } from './prune-files.ts';
@@ -21,11 +20,11 @@ export interface Kept {
 export interface PrunePlan {
   readonly answers: readonly Doomed[];
   readonly kept: readonly Kept[];
+  /** What a crash left in the raw store. */
+  readonly unnamed: readonly Doomed[];
   readonly files: readonly OldFile[];
   /** Whose records go. */
   readonly runs: readonly string[];
-  /** Pruned before, and perhaps not told to the targets. */
-  readonly untold: readonly PrunedFetch[];
 }
 
 const MS_PER_DAY = 86_400_000;
@@ -44,30 +43,32 @@ export function demandRetention(context: Pick<RunContext, 'retention'>): void {
 }
 
 /**
- * `toldUntil`: what was pruned until then was told. Errors: `usage/no_retention`; of a target that cannot be asked, or a file of
+ * Errors: `usage/no_retention`; of a target that cannot be asked, or a file of
  * the lake that cannot be read: then nobody knows what is needed.
  */
-export async function planPrune(context: RunContext, toldUntil: string): Promise<PrunePlan> {
+export async function planPrune(context: RunContext): Promise<PrunePlan> {
   demandRetention(context);
   const files = await agedFiles(context);
   const runs = await agedRuns(context);
   const { vaultDays, vaultMiB } = context.retention;
-  if (vaultDays === null && vaultMiB === null) return { answers: [], kept: [], files, runs, untold: [] };
-  const walks = await walkVault(context, toldUntil);
+  if (vaultDays === null && vaultMiB === null) return { answers: [], kept: [], unnamed: [], files, runs };
+  const walks = await walkVault(context);
   const free = walks.flatMap((walk) => walk.free);
   const bytes = walks.reduce((sum, walk) => sum + walk.bytes, 0);
   const answers = chosen(context, free, bytes);
-  return { answers, kept: keptOf(walks, new Set(answers)), files, runs, untold: walks.flatMap((walk) => walk.untold) };
+  const isOld = ({ newestMs }: Doomed) => newestMs < context.clock.now() - MS_PER_DAY;
+  const unnamed = walks.flatMap((walk) => walk.unnamed).filter(isOld);
+  return { answers, kept: keptOf(walks, new Set(answers)), unnamed, files, runs };
 }
 
-async function walkVault(context: RunContext, toldUntil: string): Promise<Walk[]> {
+async function walkVault(context: RunContext): Promise<Walk[]> {
   const engine = await Engine.open({ tempDir: context.paths.work });
   try {
     const unloaded = await unloadedSlices(context);
     const walks: Walk[] = [];
     for (const pipeline of context.pipelines.filter(isNamed)) {
       const needs = await needsOf(context, engine, pipeline, unloaded);
-      walks.push(await lookThrough(context, pipeline.name, needs, toldUntil));
+      walks.push(await lookThrough(context, pipeline.name, needs));
     }
     return walks;
   } finally {

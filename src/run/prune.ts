@@ -1,29 +1,27 @@
 /**
- * Retention carried out. The order of steps makes a kill harmless at each of them: an answer is marked before it is deleted, and a
- * mark counts only once it is gone; targets hear of it by the run's record, and what a killed run did not tell the next one tells.
+ * Retention carried out. The order of steps makes a kill harmless at each of them: the rows of an object say that it is gone before
+ * it is deleted, and what no row names is deleted the next time. Targets hear of it from these rows, with the next publication.
  */
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { isoTime } from '../core/clock.ts';
 import { dayAt } from '../core/days.ts';
-import { punch } from '../extract/pack-marks.ts';
-import { pruneAnswer } from '../extract/vault-pruning.ts';
+import { markPruned } from '../store/fetches.ts';
 import { readMemo, writeMemo } from '../store/memo.ts';
-import { deleteRuns, prunedUntil } from '../store/runs.ts';
+import { deleteRuns } from '../store/runs.ts';
 import type { RunContext } from './context.ts';
 import { demandRetention, hasRetention, type PrunePlan, planPrune } from './prune-plan.ts';
-import type { Doomed } from './prune-walk.ts';
 import { type RunOutcome, runSession, type Session } from './session.ts';
 
 /** A step is about to be taken; a place for tests to stop the program. */
-export type PruneStep = (name: 'marking' | 'deleting' | 'telling', about: string) => void | Promise<void>;
+export type PruneStep = (name: 'marking' | 'deleting', about: string) => void | Promise<void>;
 
 const NO_STEP: PruneStep = () => undefined;
 
 /** What would be deleted now. Changes nothing. Errors: those of `planPrune`. */
-export async function plannedPrune(context: RunContext): Promise<PrunePlan> {
-  return planPrune(context, await prunedUntil(context.state.db));
+export function plannedPrune(context: RunContext): Promise<PrunePlan> {
+  return planPrune(context);
 }
 
 export interface Pruning {
@@ -71,25 +69,23 @@ export async function pruneAfterNight(session: Session): Promise<void> {
     });
 }
 
-async function carryOut({ context, ledger }: Session, plan: PrunePlan, step: PruneStep): Promise<void> {
-  ledger.pruned.push(...plan.untold);
-  for (const doomed of plan.answers) {
+async function carryOut({ context }: Session, plan: PrunePlan, step: PruneStep): Promise<void> {
+  const { place } = context.vault;
+  for (const { file, fetchIds } of plan.answers) {
     if (context.signal.aborted) return;
-    const at = isoTime(context.clock.now());
-    await prune(context, doomed, at, step);
-    for (const id of doomed.fetchIds) ledger.pruned.push({ fetch_id: id, pruned_at: at });
-  }
-  for (const { file } of plan.files) {
+    await step('marking', file);
+    await markPruned(context.state, fetchIds, isoTime(context.clock.now()));
     await step('deleting', file);
-    await rm(path.join(context.paths.root, file), { force: true });
+    await place.delete(file);
+  }
+  for (const { file } of plan.unnamed) {
+    await step('deleting', file);
+    await place.delete(file);
+  }
+  for (const { file, isRaw } of plan.files) {
+    await step('deleting', file);
+    if (isRaw) await place.delete(file);
+    else await rm(path.join(context.paths.root, file), { force: true });
   }
   await deleteRuns(context.state, plan.runs);
-  await step('telling', ledger.runId);
-}
-
-async function prune({ paths }: RunContext, doomed: Doomed, at: string, step: PruneStep): Promise<void> {
-  const file = path.resolve(paths.root, doomed.file);
-  const tell = (name: 'marking' | 'deleting') => step(name, doomed.file);
-  if (doomed.pack === null) await pruneAnswer(file, doomed.sidecars, at, tell);
-  else await punch(file, doomed.pack.dropped, doomed.pack.kept, at, tell);
 }

@@ -10,9 +10,10 @@ import { asEtlError, type EtlError } from '../core/errors.ts';
 import { bornMs } from '../core/ids.ts';
 import { fieldsAbout } from '../core/log.ts';
 import type { Pipeline } from '../core/pipeline.ts';
-import type { DriftRecord, FetchRecord, PrunedFetch, RunRecord } from '../core/records.ts';
+import type { DriftRecord, RunRecord } from '../core/records.ts';
 import { readReleased } from '../store/check-holds.ts';
-import { driftOfRuns, prunedInRuns, runsSince } from '../store/runs.ts';
+import { fetchesOfRuns, prunedSince } from '../store/fetches.ts';
+import { driftOfRuns, runsSince } from '../store/runs.ts';
 import { changedSlices } from '../warehouse/changes.ts';
 import { BlockedByChecks, type Check } from '../warehouse/checks.ts';
 import type {
@@ -39,7 +40,6 @@ export interface Published {
 /** The run's record, as it will end when these slices are kept back. */
 export type Ending = (holds: readonly CheckHold[]) => RunRecord;
 
-const MS_PER_DAY = 86_400_000;
 /** Slices that may be left out one by one before a publication is given up: beyond that the fault is not the slices'. */
 const MOST_LEFT_OUT = 50;
 const TRIES = 3;
@@ -68,8 +68,6 @@ export interface PublishWhat {
   readonly checks: readonly Check[];
   /** What this run saw that the contract does not know. */
   readonly drift: readonly DriftRecord[];
-  /** The fetches whose answers it deleted. */
-  readonly pruned: readonly PrunedFetch[];
   /** Load everything again, whatever the receipts say. */
   readonly afresh: boolean;
   /** Slices of other pipelines are left for later; null: everything. */
@@ -138,7 +136,7 @@ async function publishAttempt(
   attempt: Attempt,
   ending: Ending,
   state: TargetState,
-  { checks, drift, pruned, afresh }: PublishWhat,
+  { checks, drift, afresh }: PublishWhat,
 ): Promise<PublishResult | null> {
   const { context, target } = attempt;
   const { isOutdated, lastRunId } = state;
@@ -153,7 +151,7 @@ async function publishAttempt(
     // A changed setting, a newer program's tables, and what is held or no longer held, are published like a changed slice: views must
     // say it at once.
     if (slices.length === 0 && !tellHolds && !isOutdated) return null;
-    recorded ??= await recordedWith(context, lastRunId, run.run_id, { drift, pruned });
+    recorded ??= await recordedWith(context, lastRunId, run.run_id, drift);
     try {
       return await target.publish({
         ...recorded,
@@ -202,35 +200,21 @@ async function recordedWith(
   context: RunContext,
   last: string | null,
   runId: string,
-  { drift, pruned }: Pick<PublishWhat, 'drift' | 'pruned'>,
+  drift: readonly DriftRecord[],
 ): Promise<Recorded> {
   const { db } = context.state;
   const earlier = (await runsSince(db, last)).filter((r) => r.run_id !== runId);
   const ids = earlier.map((r) => r.run_id);
   const unseen = [...(await driftOfRuns(db, ids)).values()].flat();
-  // Answers are deleted at the end of a run, when its record is published already.
-  const gone = await prunedInRuns(db, last === null ? ids : [last, ...ids]);
   return {
     runs: earlier,
     drift: [...drift, ...unseen],
-    pruned: [...gone, ...pruned],
-    fetches: await fetchesBetween(context, last, runId),
-    released: new Set((await readReleased(context.state.db)).keys()),
+    // Answers are deleted at the end of a run, when its record is published already.
+    pruned: last === null ? [] : await prunedSince(db, isoTime(bornMs(last) || 0)),
+    // Those of commands are of no run, but have ids of the same kind.
+    fetches: await fetchesOfRuns(db, last, runId),
+    released: new Set((await readReleased(db)).keys()),
   };
-}
-
-/**
- * Fetches of the runs after the one that the target knows last, up to this one: also those of commands, which are no runs but have
- * ids of the same kind. A segment of the inbox may have begun before that run, hence the day.
- */
-async function fetchesBetween(context: RunContext, after: string | null, upTo: string): Promise<FetchRecord[]> {
-  const bornAtMs = after === null ? Number.NaN : bornMs(after);
-  const since = Number.isNaN(bornAtMs) ? '' : isoTime(bornAtMs - MS_PER_DAY).slice(0, 7);
-  const fetches: FetchRecord[] = [];
-  for (const pipeline of context.pipelines)
-    for await (const fetch of context.vault.fetches(pipeline.name, since))
-      if ((after === null || fetch.run_id > after) && fetch.run_id <= upTo) fetches.push(fetch);
-  return fetches;
 }
 
 /** Every hold that stands: in the lake, and of checks. */

@@ -70,7 +70,7 @@ export class Publisher {
 
   private publish(target: Target, ending: Ending, only: readonly Pipeline[] | null): Promise<Published> {
     const { context, ledger, targets, afresh } = this.options;
-    const what = { checks: targets.get(target) ?? [], drift: ledger.drift, pruned: ledger.pruned, afresh, only };
+    const what = { checks: targets.get(target) ?? [], drift: ledger.drift, afresh, only };
     return spanning(context.tracer, 'publish', { target: target.name }, async (span) => {
       const published = await publishTo(context, target, ending, what);
       span.set({ slices: published.result?.slices ?? 0, rows: published.result?.rows ?? 0 });

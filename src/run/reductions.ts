@@ -62,7 +62,7 @@ async function takeUnfinished(
 ): Promise<string | null> {
   const { context } = session;
   let left: FetchRecord | null = null;
-  for await (const fetch of context.vault.fetches(pipeline.name, askedAt?.slice(0, 7)))
+  for await (const fetch of context.vault.fetches(pipeline.name, askedAt?.slice(0, 10)))
     if (fetch.outcome === 'ok' && fetch.notes?.asked_name === lastName && fetch.finished_at >= (askedAt ?? ''))
       left = fetch;
   if (left === null || lastName === null || left.fetch_id === lastFetchId) return null;

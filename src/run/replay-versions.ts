@@ -8,6 +8,7 @@ import type { FetchRecord } from '../core/records.ts';
 import { type Engine, quoteList, quoteText } from '../engine/duckdb.ts';
 import { pendingAnswers } from './applied.ts';
 import type { RunContext } from './context.ts';
+import { demandAnswers } from './demand-answers.ts';
 import type { VersionPlace } from './held.ts';
 import { applyList } from './lists.ts';
 import { applyAnswers } from './lookups.ts';
@@ -21,7 +22,7 @@ import { sliceProblem } from './slice-problem.ts';
 
 /**
  * Makes the versions from the range's first day on afresh from stored answers. It goes to the end, whatever the range says: what
- * is a new version on a day hangs on what was known before it. Errors: `usage/nothing_stored`.
+ * is a new version on a day hangs on what was known before it. Errors: `usage/nothing_stored`, `failed/missing_answer`.
  */
 export function replayVersions(
   given: RunContext,
@@ -42,6 +43,7 @@ export function replayVersions(
             hint: `ask for what is due: partner-etl run ${pipeline.name}`,
           },
         );
+      await demandAnswers(session, pipeline, range.from, fetches);
       const last = dayOf(context, fetches.at(-1)!);
       if (last > range.to)
         context.progress.note(`${pipeline.name}: made afresh until ${last}, since each day stands on the one before`);

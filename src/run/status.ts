@@ -244,7 +244,7 @@ async function failedDays(
   pipeline: Pipeline,
   slices: ReadonlyMap<Day, SliceEntry>,
 ): Promise<ReadonlySet<Day>> {
-  const since = addDays(context.today, -31).slice(0, 7);
+  const since = addDays(context.today, -31);
   const failed = new Set<Day>();
   for await (const fetch of context.vault.fetches(pipeline.name, since)) {
     if (!fetch.window_from || !fetch.window_to) continue;

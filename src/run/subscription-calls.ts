@@ -1,15 +1,8 @@
-/**
- * The calls about subscriptions as a command makes them: under the installation's own token and budgets, and in no run of the
- * night. Every answer that tells a process status is packed into the vault of `process-statuses`, where the next night finds it;
- * what is only read is kept nowhere.
- */
-import { isoTime } from '../core/clock.ts';
 import { asEtlError, EtlError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import { LIMITS } from '../core/limits.ts';
 import type { FetchRecord } from '../core/records.ts';
 import { receiveLookup, wholeAnswer } from '../extract/lookup-answer.ts';
-import { type JsonValue, PackWriter } from '../extract/pack.ts';
 import {
   type ProcessStatus,
   parseProcessStatus,
@@ -37,6 +30,7 @@ import {
 import { NOT_SENT } from '../partner/wire.ts';
 import { bodyText, documentOf } from '../sources/body.ts';
 import { refusalReason } from '../sources/refusal.ts';
+import type { Gatherer, JsonValue } from '../store/gather.ts';
 import type { Partner, RunContext } from './context.ts';
 
 const SUBSCRIPTIONS = 'subscriptions';
@@ -60,18 +54,19 @@ export async function withSubscriptionCalls<T>(
 ): Promise<T> {
   const { clock, vault } = context;
   const runId = newId('r', clock);
-  const pack = PackWriter.open(vault, PROCESS_STATUSES, runId, isoTime(clock.now()).slice(0, 7), clock);
+  // One by one: what was started is not known again from anywhere else.
+  const gatherer = vault.gather(PROCESS_STATUSES, clock, 1);
   const tries: FetchRecord[] = [];
   const partner = await context.openClient('retailer', runId, async (record) => {
     if (record.pipeline !== PROCESS_STATUSES) return;
     tries.push(record);
-    await pack.record(record);
+    await gatherer.record(record);
   });
   try {
-    return await work(new SubscriptionCalls(context, partner, pack, tries));
+    return await work(new SubscriptionCalls(context, partner, gatherer, tries));
   } finally {
     await partner.client.close();
-    await pack.close();
+    await gatherer.close();
   }
 }
 
@@ -79,14 +74,14 @@ export async function withSubscriptionCalls<T>(
 export class SubscriptionCalls {
   private readonly context: CallsContext;
   private readonly partner: Partner;
-  private readonly pack: PackWriter;
+  private readonly gatherer: Gatherer;
   /** Of all calls that tell process statuses, up to now. */
   private readonly tries: readonly FetchRecord[];
 
-  constructor(context: CallsContext, partner: Partner, pack: PackWriter, tries: readonly FetchRecord[]) {
+  constructor(context: CallsContext, partner: Partner, gatherer: Gatherer, tries: readonly FetchRecord[]) {
     this.context = context;
     this.partner = partner;
-    this.pack = pack;
+    this.gatherer = gatherer;
     this.tries = tries;
   }
 
@@ -187,7 +182,7 @@ export class SubscriptionCalls {
       return 1;
     };
     const incoming = { ...answer, body: once(received) };
-    const place = { pipeline: PROCESS_STATUSES, vault, pack: this.pack };
+    const place = { pipeline: PROCESS_STATUSES, vault, gatherer: this.gatherer };
     const consumed = await receiveLookup(incoming, questions, check, place);
     return { ...consumed, value: process };
   }
@@ -200,7 +195,7 @@ function checkedStatus(document: ExactDocument, askedId: string | null): Process
   throw new EtlError('failed', 'other_process', `the service answered about process ${process.id}`);
 }
 
-/** A request that was turned down tells no process and is not packed. */
+/** A request that was turned down tells no process and is not kept. */
 async function refused(answer: Answer): Promise<Consumed<StartAnswer>> {
   const { status } = answer;
   const { decoded } = await smallAnswer(answer);

@@ -1,22 +1,16 @@
-/**
- * Proof that the hops agree: each stored answer is what was received, each slice of the lake is what its manifest says, each
- * target holds what the lake holds, to the last digit. Finds differences and changes nothing.
- */
-import path from 'node:path';
 import { type Day, type DayRange, dayAt } from '../core/days.ts';
 import { asEtlError } from '../core/errors.ts';
-import { bornMs } from '../core/ids.ts';
 import { type Pipeline, wholeName } from '../core/pipeline.ts';
 import type { FetchRecord } from '../core/records.ts';
 import { differingSums } from '../engine/control-sums.ts';
 import { Engine, quoteList, quoteName } from '../engine/duckdb.ts';
-import { packPlace } from '../extract/pack-entry.ts';
 import type { SliceEntry } from '../lake/entries.ts';
 import { readReleased } from '../store/check-holds.ts';
+import { placeOf } from '../store/fetches.ts';
 import { brokenText, mendOn } from '../warehouse/checks.ts';
 import { type Reading, type Receipts, receiptsOf, type Target } from '../warehouse/target.ts';
 import type { TargetName } from '../warehouse/target-name.ts';
-import { type AnswerState, answersBehind, lostBeside } from './answers-behind.ts';
+import { answersBehind, lostBeside } from './answers-behind.ts';
 import { checksFor } from './check-holds.ts';
 import type { RunContext } from './context.ts';
 import { mendOf, sliceProblem } from './slice-problem.ts';
@@ -78,6 +72,9 @@ export async function verify(context: RunContext): Promise<Verification> {
   return { verdict, ...totals, targets, ...found };
 }
 
+/** The records of fetches are rows of it. */
+const STATE_FILE = 'state.db';
+
 /** What was found so far. */
 interface Found {
   readonly differences: Difference[];
@@ -100,10 +97,9 @@ async function verifyVault(
   const mend = (fetchId: string, from: string | null, to: string | null, file?: string) =>
     underHolds.has(fetchId) ? restore(pipeline, file) : refetch(pipeline, from, to, file);
   for await (const state of answersBehind(context.vault, pipeline, needed.keys())) {
-    if (state.kind === 'torn' || state.kind === 'missing') {
+    if (state.kind === 'missing') {
       const { from, to } = needed.get(state.fetchId)!;
-      const { problem, file } = await lossOf(context, pipeline, state);
-      found(from, problem, mend(state.fetchId, from, to, file));
+      found(from, `the record of fetch ${state.fetchId} is missing`, mend(state.fetchId, from, to, STATE_FILE));
     } else if (state.kind === 'pruned') pruned += 1;
     else answers += 1;
     if (state.kind !== 'damaged') continue;
@@ -111,21 +107,9 @@ async function verifyVault(
     found(from, state.problem, mend(id, from, to, fileOf(state.fetch)));
   }
   if (pipeline.source.kind === 'lookup' || pipeline.source.kind === 'list')
-    for (const { file, problem } of await lostBeside(context, pipeline, needed))
-      warnings.push({ hop: 'vault', pipeline: pipeline.name, ...mendOfPack(context, pipeline, file), problem });
+    for (const { fetch, problem } of await lostBeside(context, pipeline, needed))
+      warnings.push({ hop: 'vault', pipeline: pipeline.name, ...mendOfLost(context, pipeline, fetch), problem });
   return { answers, pruned };
-}
-
-/** What is wrong, and the damaged file relative to the home directory where it is known. */
-async function lossOf(
-  { vault, paths }: RunContext,
-  { name }: Pipeline,
-  state: AnswerState & { kind: 'torn' | 'missing' },
-): Promise<{ readonly problem: string; readonly file?: string }> {
-  if (state.kind === 'torn') return { problem: state.lost.problem, file: path.relative(paths.root, state.lost.file) };
-  const file = await vault.recordPlace(name, state.fetchId);
-  const problem = `the record of fetch ${state.fetchId} is missing`;
-  return file === null ? { problem } : { problem: `${problem} or damaged: ${file}`, file };
 }
 
 /** Fetch → the days whose slices stand on it, from the first to the last. */
@@ -298,20 +282,20 @@ async function verifyChecks(
   return checks.length;
 }
 
-/** `file`: of a run, whose first day is the earliest that its answers can have told of. */
-function mendOfPack(
-  { paths, timeZone }: RunContext,
+/** From the day of the answer on. */
+function mendOfLost(
+  { timeZone }: RunContext,
   { name }: Pipeline,
-  file: string,
+  fetch: FetchRecord,
 ): Pick<Difference, 'day' | 'mend'> {
-  const day = dayAt(bornMs(path.basename(file, path.extname(file))), timeZone);
-  const restored = fromBackup(path.relative(paths.root, file));
+  const day = dayAt(Date.parse(fetch.finished_at), timeZone);
+  const restored = fromBackup(fileOf(fetch) ?? STATE_FILE);
   return { day, mend: `${restored}, then partner-etl replay ${name} --from ${day} --to ${day}` };
 }
 
-/** The file that holds the answer, relative to the home directory. */
+/** What holds the answer, relative to the home directory. */
 function fileOf({ vault_path: place }: FetchRecord): string | undefined {
-  return place === null ? undefined : (packPlace(place)?.pack ?? place);
+  return place === null ? undefined : placeOf(place).object;
 }
 
 /** `file`: what is damaged, relative to the home directory. */

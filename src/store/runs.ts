@@ -1,5 +1,5 @@
 /** Runs, and what their answers showed that the contract does not know. A run has a row from its beginning on, so also one that was killed. */
-import type { DriftRecord, PrunedFetch, RunRecord } from '../core/records.ts';
+import type { DriftRecord, RunRecord } from '../core/records.ts';
 import { inBatches } from './batches.ts';
 import type { State, StateDb } from './state.ts';
 import { ACCOUNT, type DriftTable, type RunTable } from './tables.ts';
@@ -10,13 +10,8 @@ export function beginRun(state: State, run: RunRecord): Promise<void> {
   });
 }
 
-/** Writes the end of a run, with what it saw and what it deleted. */
-export function endRun(
-  state: State,
-  run: RunRecord,
-  drift: readonly DriftRecord[],
-  pruned: readonly PrunedFetch[],
-): Promise<void> {
+/** Writes the end of a run, with what it saw. */
+export function endRun(state: State, run: RunRecord, drift: readonly DriftRecord[]): Promise<void> {
   const of = { account: ACCOUNT, run_id: run.run_id };
   const seen = drift.map(({ check, ...one }, nth) => ({
     ...of,
@@ -24,7 +19,6 @@ export function endRun(
     ...one,
     found_by: check ? JSON.stringify(check) : null,
   }));
-  const gone = pruned.map((one) => ({ ...of, ...one }));
   return state.write(async (tx) => {
     await tx
       .updateTable('run')
@@ -33,7 +27,6 @@ export function endRun(
       .where('run_id', '=', run.run_id)
       .execute();
     for (const rows of inBatches(seen)) await tx.insertInto('drift').values(rows).execute();
-    for (const rows of inBatches(gone)) await tx.insertInto('pruned').values(rows).execute();
   });
 }
 
@@ -103,7 +96,7 @@ export async function runsBefore(db: StateDb, began: string, upTo: string): Prom
 export function deleteRuns(state: State, ids: readonly string[]): Promise<void> {
   return state.write(async (tx) => {
     for (const some of inBatches(ids))
-      for (const table of ['run', 'drift', 'pruned'] as const)
+      for (const table of ['run', 'drift'] as const)
         await tx.deleteFrom(table).where('account', '=', ACCOUNT).where('run_id', 'in', some).execute();
   });
 }
@@ -144,31 +137,6 @@ export async function driftOfRuns(
     for (const row of rows) found.set(row.run_id, [...(found.get(row.run_id) ?? []), driftOf(row)]);
   }
   return found;
-}
-
-/** The fetches whose answers these runs deleted. */
-export async function prunedInRuns(db: StateDb, ids: readonly string[]): Promise<PrunedFetch[]> {
-  const found: PrunedFetch[] = [];
-  for (const some of inBatches(ids))
-    found.push(
-      ...(await db
-        .selectFrom('pruned')
-        .select(['fetch_id', 'pruned_at'])
-        .where('account', '=', ACCOUNT)
-        .where('run_id', 'in', some)
-        .execute()),
-    );
-  return found;
-}
-
-/** When the answer was deleted that went last; '' where none was. */
-export async function prunedUntil(db: StateDb): Promise<string> {
-  const { last } = await db
-    .selectFrom('pruned')
-    .select((e) => e.fn.max('pruned_at').as('last'))
-    .where('account', '=', ACCOUNT)
-    .executeTakeFirstOrThrow();
-  return last ?? '';
 }
 
 function runs(db: StateDb) {

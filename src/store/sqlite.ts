@@ -49,10 +49,6 @@ export async function openSqliteState(file: string, mayMake: () => Promise<void>
     engine: 'sqlite',
     db,
     write: (work) => db.transaction().execute(work),
-    async compact() {
-      await sql`VACUUM`.execute(db);
-      await sql`PRAGMA wal_checkpoint(TRUNCATE)`.execute(db);
-    },
     file: {
       path: file,
       async prove() {

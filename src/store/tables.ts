@@ -112,11 +112,34 @@ export interface DriftTable {
   readonly found_by: Json | null;
 }
 
-export interface PrunedTable {
+export interface FetchTable {
   readonly account: string;
-  readonly run_id: string;
   readonly fetch_id: string;
-  readonly pruned_at: Time;
+  readonly seq: number;
+  readonly run_id: string;
+  readonly pipeline: string;
+  readonly endpoint: string | null;
+  readonly window_from: string | null;
+  readonly window_to: string | null;
+  readonly method: string;
+  readonly url: string;
+  readonly attempt: number;
+  readonly started_at: Time;
+  readonly finished_at: Time;
+  readonly status: number | null;
+  readonly content_type: string | null;
+  readonly bytes_received: number;
+  readonly bytes_decoded: number;
+  readonly sha256: string | null;
+  readonly vault_path: string | null;
+  readonly line: number | null;
+  readonly items: number | null;
+  readonly outcome: string;
+  readonly error_code: string | null;
+  readonly error_message: string | null;
+  readonly notes: Json | null;
+  readonly pruned_at: Time | null;
+  readonly is_applied: number | null;
 }
 
 export interface StateTables {
@@ -131,5 +154,5 @@ export interface StateTables {
   readonly inbox_size: InboxSizeTable;
   readonly run: RunTable;
   readonly drift: DriftTable;
-  readonly pruned: PrunedTable;
+  readonly fetch: FetchTable;
 }

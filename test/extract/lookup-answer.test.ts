@@ -5,12 +5,12 @@ import { describe, expect, test } from 'vitest';
 import { commissionRates } from '../../pipelines/commission-rates.ts';
 import { LIMITS } from '../../src/core/limits.ts';
 import { receiveLookup } from '../../src/extract/lookup-answer.ts';
-import { PackWriter } from '../../src/extract/pack.ts';
 import { countRecords } from '../../src/sources/reader.ts';
 import { FakeClock } from '../support/clock.ts';
 import { emptyVault, fetchOf, gathered } from './lookup-scene.ts';
 
 const PIPELINE = 'commission-rates';
+const FETCH = fetchOf(1).fetch_id;
 const QUESTIONS = [{ ean: '8712626055143', condition: 'NEW', price: '1.5' }];
 
 async function* inPieces(bytes: Uint8Array) {
@@ -19,37 +19,37 @@ async function* inPieces(bytes: Uint8Array) {
 
 async function received(bytes: Uint8Array, contentEncoding: string | null, status = 200) {
   const place = await emptyVault();
-  const pack = PackWriter.open(place.vault, PIPELINE, 'r0', '2026-03', new FakeClock());
-  const incoming = { fetchId: 'f1', status, contentEncoding, body: bytes.length > 1e6 ? [bytes] : inPieces(bytes) };
+  const gatherer = place.vault.gather(PIPELINE, new FakeClock());
+  const incoming = { fetchId: FETCH, status, contentEncoding, body: bytes.length > 1e6 ? [bytes] : inPieces(bytes) };
   const consumed = receiveLookup(
     { ...incoming, body: incoming.body as AsyncIterable<Uint8Array> },
     QUESTIONS,
     (document) => countRecords(commissionRates, document),
-    { pipeline: PIPELINE, vault: place.vault, pack },
+    { pipeline: PIPELINE, vault: place.vault, gatherer },
   );
   await consumed.catch(() => undefined);
-  return { ...place, pack, consumed };
+  return { ...place, gatherer, consumed };
 }
 
 describe('the answer of a look-up', () => {
   test.each([
     ['gzip', (text: string) => gzipSync(text)],
     [null, (text: string) => Buffer.from(text)],
-  ])('encoded as %s is packed as received, with its questions', async (encoding, encode) => {
+  ])('encoded as %s is kept decoded, with its questions', async (encoding, encode) => {
     const text = '{"commissions":[{"ean":"1"},{"ean":"2"}]}';
-    const { vault, pack, consumed } = await received(encode(text), encoding);
+    const { vault, gatherer, consumed } = await received(encode(text), encoding);
     const { value, sha256, vaultPath, bytesDecoded, items } = await consumed;
     const fetch = fetchOf(1, { sha256, vault_path: vaultPath });
-    await pack.record(fetch);
-    await pack.close();
+    await gatherer.record(fetch);
+    await gatherer.close();
     expect([value.status, value.body.toString(), bytesDecoded, items]).toEqual([200, text, text.length, 2]);
-    expect(await vault.asked(fetch)).toEqual(QUESTIONS);
+    expect((await gathered(vault.readAnswers([fetch])))[0]?.asked).toEqual(QUESTIONS);
     expect(Buffer.concat(await gathered(vault.answer(fetch, true))).toString()).toBe(text);
   });
 
-  test('that says why there is none is packed too, whatever it is', async () => {
+  test('that says why there is none is kept too, whatever it is', async () => {
     const { consumed } = await received(Buffer.from('<html>no'), null, 404);
-    expect(await consumed).toMatchObject({ items: null, vaultPath: expect.stringContaining('r0.pack@0+') });
+    expect(await consumed).toMatchObject({ items: null, vaultPath: expect.stringMatching(/\.ndjson\.gz#0$/) });
   });
 
   test.each([
@@ -58,7 +58,7 @@ describe('the answer of a look-up', () => {
     ['[]', 'failed', 'not_an_object'],
   ])('%s is set aside and refused', async (text, kind, code) => {
     const { home, consumed } = await received(gzipSync(text), 'gzip');
-    const file = path.join(home, 'vault', PIPELINE, 'refused', 'f1.json.gz');
+    const file = path.join(home, 'vault', PIPELINE, 'refused', `${FETCH}.json.gz`);
     await expect(consumed).rejects.toMatchObject({ kind, code, hint: `what was received lies in ${file}` });
     expect(gunzipSync(await readFile(file)).toString()).toBe(text);
   });

@@ -1,14 +1,15 @@
-/** A vault in a folder of its own, and answers of look-ups as a run packs them. */
+/** A raw store in a folder of its own, and answers of look-ups as a run gathers them. */
 import { createHash } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { gzipSync } from 'node:zlib';
 import { onTestFinished } from 'vitest';
 import type { FetchRecord } from '../../src/core/records.ts';
-import type { JsonValue, PackWriter } from '../../src/extract/pack.ts';
 import { Vault } from '../../src/extract/vault.ts';
 import type { LookupAnswer } from '../../src/sources/body.ts';
+import { FolderPlace } from '../../src/store/folder.ts';
+import type { Gatherer, JsonValue } from '../../src/store/gather.ts';
+import { openSqliteState } from '../../src/store/sqlite.ts';
 
 export interface Place {
   readonly home: string;
@@ -20,7 +21,10 @@ export async function emptyVault(): Promise<Place> {
   const home = await mkdtemp(path.join(tmpdir(), 'etl-lookups-'));
   onTestFinished(() => rm(home, { recursive: true, force: true }));
   const warnings: string[] = [];
-  return { home, warnings, vault: new Vault(home, path.join(home, 'vault'), (message) => warnings.push(message)) };
+  const state = await openSqliteState(path.join(home, 'state.db'));
+  onTestFinished(() => state.close());
+  const place = new FolderPlace(home);
+  return { home, warnings, vault: new Vault({ state, place, warn: (message) => warnings.push(message) }) };
 }
 
 /** The record of an answered fetch; `number` gives its id and its age. */
@@ -50,18 +54,18 @@ export function fetchOf(number: number, fields: Partial<FetchRecord> = {}): Fetc
   };
 }
 
-/** Packs an answer and records its fetch; returns the record. */
-export async function pack(
-  writer: PackWriter,
+/** Gathers an answer and records its fetch; returns the record. */
+export async function gather(
+  gatherer: Gatherer,
   number: number,
-  questions: JsonValue,
+  request: JsonValue,
   body: string,
-  isGzip = false,
 ): Promise<FetchRecord> {
   const sha256 = createHash('sha256').update(body).digest('hex');
-  const stored = isGzip ? gzipSync(body) : Buffer.from(body);
-  const fetch = fetchOf(number, { sha256, vault_path: await writer.add(questions, stored, isGzip) });
-  await writer.record(fetch);
+  const fetch_id = fetchOf(number).fetch_id;
+  const vault_path = gatherer.add({ fetchId: fetch_id, request, body: Buffer.from(body) });
+  const fetch = fetchOf(number, { sha256, vault_path });
+  await gatherer.record(fetch);
   return fetch;
 }
 

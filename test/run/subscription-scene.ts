@@ -1,9 +1,15 @@
 /** A scripted service, and a context in which subscriptions are changed there. */
+
+import { onTestFinished } from 'vitest';
 import type { FetchRecord } from '../../src/core/records.ts';
-import { type StoredAnswer, Vault } from '../../src/extract/vault.ts';
+import { Vault } from '../../src/extract/vault.ts';
 import { PartnerClient } from '../../src/partner/client.ts';
 import { Pacing } from '../../src/partner/pacing.ts';
 import type { PartnerSettings } from '../../src/partner/settings.ts';
+import { FolderPlace } from '../../src/store/folder.ts';
+import type { StoredAnswer } from '../../src/store/raw.ts';
+import { openSqliteState } from '../../src/store/sqlite.ts';
+import type { State } from '../../src/store/state.ts';
 import { Scene } from '../partner/scene.ts';
 import { answer, type Script } from '../partner/scripted-service.ts';
 
@@ -15,6 +21,7 @@ const LONGEST_PAUSE_MS = 60_000;
 
 export class SubscriptionScene {
   readonly scene: Scene;
+  readonly vault: Vault;
   readonly stop = new AbortController();
   /** Ids of processes that were told of. */
   readonly told: string[] = [];
@@ -22,23 +29,23 @@ export class SubscriptionScene {
   /** Where calls go, but not those for tokens; else the scripted service. */
   baseUrl: string | undefined;
 
-  private constructor(scene: Scene) {
+  private constructor(scene: Scene, state: State) {
     this.scene = scene;
+    this.vault = new Vault({ state, place: new FolderPlace(scene.home.root) });
     scene.clock.passUpTo(LONGEST_PAUSE_MS);
   }
 
   static async open(): Promise<SubscriptionScene> {
-    return new SubscriptionScene(await Scene.open());
+    const scene = await Scene.open();
+    const state = await openSqliteState(scene.home.database);
+    onTestFinished(() => state.close());
+    return new SubscriptionScene(scene, state);
   }
 
   get settings(): PartnerSettings {
     const settings = this.scene.settings(this.baseUrl === undefined ? {} : { baseUrl: this.baseUrl });
     const { retailer } = settings;
     return { ...settings, retailer: { ...retailer, testPush: { ...retailer.testPush, path: this.testPath } } };
-  }
-
-  get vault(): Vault {
-    return new Vault(this.scene.home.root, this.scene.home.vault);
   }
 
   get context() {

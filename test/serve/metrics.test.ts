@@ -43,7 +43,7 @@ async function leaveRun(fields: Partial<RunRecord> = {}): Promise<void> {
   await withState(world.home, async (state) => {
     const isThere = (await lastRuns(state.db, 1))[0]?.run_id === record.run_id;
     if (!isThere) await beginRun(state, record);
-    if (record.ended_at !== null) await endRun(state, record, [], []);
+    if (record.ended_at !== null) await endRun(state, record, []);
   });
 }
 

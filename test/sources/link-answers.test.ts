@@ -4,7 +4,6 @@ import { pushLinks } from '../../pipelines/push-links.ts';
 import { LIMITS } from '../../src/core/limits.ts';
 import type { FetchRecord } from '../../src/core/records.ts';
 import { receiveAnything } from '../../src/extract/lookup-answer.ts';
-import { PackWriter } from '../../src/extract/pack.ts';
 import { answerOf, emptyVault, fetchOf, gathered } from '../extract/lookup-scene.ts';
 import { FakeClock } from '../support/clock.ts';
 import { NO_COUNTS, openReader, readAnswers, typedRows } from './reading.ts';
@@ -118,11 +117,12 @@ describe('what lies behind a link', () => {
 describe('an answer on its way in', () => {
   async function received(body: Uint8Array, contentEncoding: string | null = null, status = 200) {
     const place = await emptyVault();
-    const pack = PackWriter.open(place.vault, 'push-links', 'r1', '2026-03', new FakeClock());
+    const gatherer = place.vault.gather('push-links', new FakeClock());
     async function* chunks() {
       for (let at = 0; at < body.length; at += 65_536) yield body.subarray(at, at + 65_536);
     }
-    const incoming = { fetchId: 'f1', status, contentType: null, contentEncoding, body: chunks() };
+    const fetchId = fetchOf(1).fetch_id;
+    const incoming = { fetchId, status, contentType: null, contentEncoding, body: chunks() };
     try {
       const { sha256, vaultPath, bytesDecoded, items } = await receiveAnything(
         incoming,
@@ -131,20 +131,20 @@ describe('an answer on its way in', () => {
         {
           pipeline: 'push-links',
           vault: place.vault,
-          pack,
+          gatherer,
         },
       );
       const fetch = fetchOf(1, { pipeline: 'push-links', run_id: 'r1', sha256, vault_path: vaultPath, status });
-      await pack.record(fetch);
-      await pack.close();
+      await gatherer.record(fetch);
+      await gatherer.close();
       const [stored] = await gathered(place.vault.readAnswers([fetch]));
       return { asked: stored?.asked, body: stored?.body.toString(), bytesDecoded, items };
     } finally {
-      await pack.close();
+      await gatherer.close();
     }
   }
 
-  test('is packed as received with its question, whatever it is', async () => {
+  test('is kept as received with its question, whatever it is', async () => {
     expect(await received(Buffer.from('<html>'))).toEqual({ asked: ASKED, body: '<html>', bytesDecoded: 6, items: 1 });
     expect(await received(gzipSync('{"a":1}'), 'gzip')).toMatchObject({ asked: ASKED, body: '{"a":1}' });
     expect(await received(Buffer.from('no'), null, 404)).toMatchObject({ asked: ASKED, body: 'no', items: null });
@@ -155,7 +155,7 @@ describe('an answer on its way in', () => {
     ['larger than anything may be', Buffer.alloc(9 * 1024 * 1024, 32), null, 'answer_too_large'],
     ['small only as gzip', gzipSync(Buffer.alloc(64 * 1024 * 1024)), 'gzip', 'answer_too_large'],
     ['in an encoding that nobody asked for', Buffer.from('x'), 'br', 'content_encoding'],
-  ])('that is %s is packed as such, without its body', async (_, body, encoding, code) => {
+  ])('that is %s is kept as such, without its body', async (_, body, encoding, code) => {
     const stored = await received(body, encoding);
     expect(stored).toMatchObject({
       body: '',

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { State, StateTransaction } from '../../src/store/state.ts';
 import { ACCOUNT } from '../../src/store/tables.ts';
 import { budgetConformance } from './conformance/budget.ts';
+import { fetchesConformance } from './conformance/fetches.ts';
 import { runsConformance } from './conformance/runs.ts';
 import { tokenConformance } from './conformance/token.ts';
 
@@ -133,4 +134,5 @@ export function stateConformance(newPlace: () => Promise<StatePlace>): void {
   });
 
   describe('runs', () => runsConformance(open));
+  describe('fetches', () => fetchesConformance(open));
 }

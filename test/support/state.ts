@@ -11,3 +11,13 @@ export async function withState<T>(home: string, work: (state: State) => Promise
     await state.close();
   }
 }
+
+/** As if nothing had ever been recorded of the pipeline's requests, or of that one. */
+export function forgetFetches(home: string, pipeline: string, fetchId?: string): Promise<void> {
+  return withState(home, (state) =>
+    state.write(async (tx) => {
+      const of = tx.deleteFrom('fetch').where('pipeline', '=', pipeline);
+      await (fetchId === undefined ? of : of.where('fetch_id', '=', fetchId)).execute();
+    }),
+  );
+}

@@ -37,7 +37,7 @@ export function pass(world: World, ms: number): void {
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
 
-/** Makes calls as the commands do; every answer about a process goes into a pack. */
+/** Makes calls as the commands do; every answer about a process is kept. */
 export function calling<T>(
   world: World,
   work: (calls: SubscriptionCalls, context: RunContext) => Promise<T>,

@@ -1,7 +1,7 @@
 /** Where a text stands in a home directory, whatever it is packed in: the proof that something was erased. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { gunzipSync, inflateRawSync } from 'node:zlib';
+import { gunzipSync } from 'node:zlib';
 import { Engine, quoteName, quoteText } from '../../src/engine/duckdb.ts';
 import type { World } from './nights.ts';
 import { filesUnder } from './retention.ts';
@@ -17,7 +17,7 @@ export async function tracesOf(world: World, texts: readonly string[]): Promise<
     const bytes = await readFile(path.join(world.home, name));
     const isTable = /\.(?:parquet|duckdb)$/.test(name);
     if (isTable && texts.some((text) => bytes.includes(text))) found.add(name);
-    const parts = isTable ? [] : unpacked(name, bytes).map((part) => part.toString('utf8'));
+    const parts = isTable ? [] : unpacked(bytes).map((part) => part.toString('utf8'));
     if (parts.some((part) => patterns.some((pattern) => pattern.test(part)))) found.add(name);
   }
   for (const name of await tablesHolding(world, names, texts)) found.add(name);
@@ -61,19 +61,15 @@ function spelledAnyhow(text: string): RegExp {
   return new RegExp(signs.join(''), 'i');
 }
 
-/** The bytes, and what they hold: a gzip body, bodies in a pack with their deflated questions, a body in base64. */
-function unpacked(name: string, bytes: Buffer): Buffer[] {
+/** The bytes, and what they hold: a gzip body, a body in base64. */
+function unpacked(bytes: Buffer): Buffer[] {
   const found = [bytes];
   const zipped = (from: number) => bytes.indexOf('\u001f\u008b', from, 'latin1');
   for (let at = zipped(0); at >= 0; at = zipped(at + 1)) found.push(...attempt(() => gunzipSync(bytes.subarray(at))));
   for (const [, packed = ''] of bytes.toString('latin1').matchAll(/"bodyBase64": ?"([A-Za-z0-9+/=]+)"/g))
     found.push(Buffer.from(packed, 'base64'));
-  if (name.endsWith('.pack'))
-    for (let at = 0; at < bytes.length; at++) found.push(...attempt(() => inflateRawSync(bytes.subarray(at), SMALL)));
   return found;
 }
-
-const SMALL = { maxOutputLength: 100_000 };
 
 function attempt(unpack: () => Buffer): Buffer[] {
   try {

@@ -1,27 +1,35 @@
 /** Calls as their records come, and requests for tokens as the state tells of them. */
 import type { FetchRecord } from '../../core/records.ts';
-import { NewFetches } from '../../extract/new-fetches.ts';
 import { readCircuit } from '../../partner/token-circuit.ts';
 import type { RunContext } from '../../run/context.ts';
 import { credentialPairs, isCalled } from '../../run/partners.ts';
+import { fetchesWritten, lastWritten } from '../../store/fetches.ts';
+import type { StateDb } from '../../store/state.ts';
 import type { Meters } from './meters.ts';
 
 /** Calls of runs and of commands, also of runs that are at work. */
 export class CallCounts {
-  private readonly clock: RunContext['clock'];
+  private readonly db: StateDb;
+  private readonly called: ReadonlySet<string>;
   private readonly meters: Meters;
-  private readonly sources: readonly NewFetches[];
+  /** The row up to which everything is counted; null before the first look. */
+  private last: number | null = null;
 
-  constructor({ pipelines, paths, clock }: RunContext, meters: Meters) {
-    this.clock = clock;
+  constructor({ pipelines, state }: RunContext, meters: Meters) {
+    this.db = state.db;
+    this.called = new Set(pipelines.filter(isCalled).map(({ name }) => name));
     this.meters = meters;
-    const since = { vaultRoot: paths.vault, sinceMs: clock.now() };
-    this.sources = pipelines.filter(isCalled).map(({ name }) => new NewFetches({ ...since, pipeline: name }));
   }
 
+  /** Counts nothing of what was written before the first look. */
   async read(): Promise<void> {
-    const nowMs = this.clock.now();
-    for (const source of this.sources) await source.read(nowMs, (fetch) => this.count(fetch));
+    if (this.last === null) {
+      this.last = await lastWritten(this.db);
+      return;
+    }
+    const { fetches, last } = await fetchesWritten(this.db, this.last);
+    this.last = last;
+    for (const fetch of fetches) if (this.called.has(fetch.pipeline)) this.count(fetch);
   }
 
   private count(fetch: FetchRecord): void {

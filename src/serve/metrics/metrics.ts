@@ -40,6 +40,7 @@ export async function openMetrics(options: MetricsOptions): Promise<Metrics> {
   meters.build.set({ version }, 1);
   const runs = await RunCounts.open(context.state, meters);
   const calls = new CallCounts(context, meters);
+  await calls.read();
   const tokens = new TokenCounts(context, meters);
   const state = new StateGauges(context, today, meters);
   const parts = new Parts(context, meters, {

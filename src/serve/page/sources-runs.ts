@@ -1,11 +1,11 @@
 /** The last runs, with their calls by endpoint against the budgets. */
 import type { FetchRecord, RunRecord } from '../../core/records.ts';
-import { fetchesOfRun } from '../../extract/run-fetches.ts';
 import { endpointOf } from '../../partner/endpoints.ts';
-import type { EndpointBudget, PartnerSettings } from '../../partner/settings.ts';
+import { AREAS, type EndpointBudget, type PartnerSettings } from '../../partner/settings.ts';
 import { isAtWork } from '../../run/at-work.ts';
 import type { RunContext } from '../../run/context.ts';
 import { areaOf, isCalled, partnerIfAny } from '../../run/partners.ts';
+import { fetchesOfRun } from '../../store/fetches.ts';
 import { lastRuns } from '../../store/runs.ts';
 import type { EndpointCalls, RunRow } from './model.ts';
 
@@ -41,16 +41,13 @@ interface Tally {
 }
 
 async function callsOf(context: RunContext, run: RunRecord): Promise<EndpointCalls[]> {
-  const { paths, clock, log, pipelines } = context;
   const byEndpoint = new Map<string, Tally>();
-  for (const pipeline of pipelines.filter(isCalled)) {
-    if (!run.pipelines.includes(pipeline.name)) continue;
-    const area = areaOf(pipeline);
-    // Without credentials there are no budgets.
-    const settings = area && partnerIfAny(context, area);
-    const warn = (message: string) => log.debug(message);
-    for await (const fetch of fetchesOfRun(paths.vault, pipeline.name, run, clock.now(), warn))
-      count(byEndpoint, fetch, settings);
+  const called = new Map(context.pipelines.filter(isCalled).map((pipeline) => [pipeline.name, areaOf(pipeline)]));
+  // Without credentials there are no budgets.
+  const settings = new Map(AREAS.map((area) => [area, partnerIfAny(context, area)]));
+  for (const fetch of await fetchesOfRun(context.state.db, run.run_id)) {
+    const area = called.get(fetch.pipeline);
+    if (area) count(byEndpoint, fetch, settings.get(area) ?? null);
   }
   return [...byEndpoint].map(([endpoint, { budget, startedMs, failed }]) => ({
     endpoint,

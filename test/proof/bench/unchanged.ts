@@ -5,8 +5,11 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import pg from 'pg';
+import { homePaths } from '../../../src/core/home.ts';
 import type { FetchRecord } from '../../../src/core/records.ts';
 import { Vault } from '../../../src/extract/vault.ts';
+import { FolderPlace } from '../../../src/store/folder.ts';
+import { openSqliteState } from '../../../src/store/sqlite.ts';
 import { startPostgres } from '../../support/postgres.ts';
 import type { Fetched } from './bare-child.ts';
 import type { Night } from './night-child.ts';
@@ -75,10 +78,12 @@ async function again(home: NightHome, folder: string, admin: pg.Client): Promise
 
 /** Fetches again, by nothing but undici, what the last night fetched. */
 async function fetchedBare(home: NightHome, folder: string): Promise<Fetched> {
-  const vault = new Vault(folder, path.join(folder, 'vault'));
+  const state = await openSqliteState(homePaths(folder).database);
+  const vault = new Vault({ state, place: new FolderPlace(folder) });
   const all: FetchRecord[] = [];
   for (const pipeline of ['promotions', 'orders', 'commissions'])
     for await (const fetch of vault.fetches(pipeline)) all.push(fetch);
+  await state.close();
   const lastRun = all.reduce((latest, { run_id }) => (run_id > latest ? run_id : latest), '');
   const urls = all.filter(({ run_id }) => run_id === lastRun).map(({ url }) => url);
   const bytes = all.reduce((sum, f) => sum + (f.run_id === lastRun ? f.bytes_received : 0), 0);

@@ -2,7 +2,8 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { gunzipSync, inflateRawSync } from 'node:zlib';
+import { gunzipSync } from 'node:zlib';
+import Database from 'libsql';
 
 /** The slices that the lake's manifests name. */
 export function entriesOf(home, pipeline) {
@@ -11,16 +12,19 @@ export function entriesOf(home, pipeline) {
   return months.flatMap((month) => Object.values(JSON.parse(readFileSync(path.join(folder, month), 'utf8')).slices));
 }
 
-/** The fetch records: a file each for reports and files, a line each for look-ups. */
+/** The rows of fetches, in the order in which they were written. */
 export function fetchesOf(home, pipeline) {
-  const folder = path.join(home, 'vault', pipeline, 'fetches');
-  const names = existsSync(folder) ? readdirSync(folder, { recursive: true }) : [];
-  const textsIn = (name) => {
-    if (!/\.(nd)?json$/.test(name)) return [];
-    const text = readFileSync(path.join(folder, name), 'utf8');
-    return name.endsWith('.ndjson') ? text.split('\n').filter((line) => line !== '') : [text];
-  };
-  return names.flatMap(textsIn).map((text) => JSON.parse(text));
+  const state = new Database(path.join(home, 'state.db'), { readonly: true });
+  try {
+    const rows = state.prepare('SELECT * FROM "fetch" WHERE pipeline = ? ORDER BY seq').all(pipeline);
+    return rows.map(({ pruned_at, notes, ...row }) => ({
+      ...row,
+      ...(notes === null ? {} : { notes: JSON.parse(notes) }),
+      ...(pruned_at === null ? {} : { pruned_at }),
+    }));
+  } finally {
+    state.close();
+  }
 }
 
 /** The day on which a fetch ended, where the service is. */
@@ -33,29 +37,32 @@ export function answerOf(home, fetch) {
   return decoded(fetch, readFileSync(path.join(home, fetch.vault_path)));
 }
 
-/** What was asked and answered in the packs by these fetches; null where a pack is gone. */
-export function* packedIn(home, fetches) {
-  const packs = new Map();
-  const packAt = (file) => packs.get(file) ?? packs.set(file, readFileSync(path.join(home, file))).get(file);
+/** What was asked and answered by these fetches, which share objects; null where an object is gone. */
+export function* gatheredIn(home, fetches) {
+  const objects = new Map();
+  const linesOf = (file) => {
+    if (!objects.has(file)) objects.set(file, gunzipSync(readFileSync(file)).toString('utf8').split('\n'));
+    return objects.get(file);
+  };
   for (const fetch of fetches) {
-    const [, file, offset, length] = /^(.*)@(\d+)\+(\d+)(?:\.gz)?$/.exec(fetch.vault_path);
-    const entry = existsSync(path.join(home, file)) ? packAt(file).subarray(+offset, +offset + +length) : null;
-    const end = entry === null ? 0 : 4 + entry.readUInt32BE(0);
-    yield entry && {
-      fetch,
-      asked: JSON.parse(askedIn(entry.subarray(4, end)).toString('utf8')),
-      body: decoded(fetch, entry.subarray(end)),
-    };
+    const file = path.join(home, fetch.vault_path);
+    if (!existsSync(file)) {
+      yield null;
+      continue;
+    }
+    const { fetch_id, request, body, base64 } = JSON.parse(linesOf(file)[fetch.line]);
+    if (fetch_id !== fetch.fetch_id) throw new Error(`${file} has fetch ${fetch_id} in the place of ${fetch.fetch_id}`);
+    const bytes = body === undefined ? Buffer.from(base64, 'base64') : Buffer.from(body, 'utf8');
+    yield { fetch, asked: request, body: proved(fetch, bytes) };
   }
 }
 
-/** Homes of before have questions without a checksum. */
-function askedIn(bytes) {
-  return bytes[0] === 0x1f && bytes[1] === 0x8b ? gunzipSync(bytes) : inflateRawSync(bytes);
+function decoded(fetch, stored) {
+  const { vault_path: place } = fetch;
+  return proved(fetch, place.endsWith('.gz') ? gunzipSync(stored) : stored);
 }
 
-function decoded({ vault_path: place, fetch_id: id, sha256 }, stored) {
-  const bytes = place.endsWith('.gz') ? gunzipSync(stored) : stored;
+function proved({ vault_path: place, fetch_id: id, sha256 }, bytes) {
   if (createHash('sha256').update(bytes).digest('hex') !== sha256)
     throw new Error(`${place} is not what fetch ${id} received`);
   return bytes;

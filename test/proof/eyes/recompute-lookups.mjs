@@ -1,9 +1,9 @@
 /**
- * Rates with their reductions, and products, recomputed from the packs of the vault: what each answer says of what was asked, in the
+ * Rates with their reductions, and products, recomputed from the raw store: what each answer says of what was asked, in the
  * order in which the answers came, is a version where it differs from what was said before.
  */
 import { decimals, membersIn, typed } from './by-text.mjs';
-import { dayOf, entriesOf, fetchesOf, packedIn } from './home-files.mjs';
+import { dayOf, entriesOf, fetchesOf, gatheredIn } from './home-files.mjs';
 
 /** Added up: column, kind, and where the answer has it. */
 const RATE_SUMS = [
@@ -136,6 +136,6 @@ function answersOf(home, pipeline) {
   if (entriesOf(home, pipeline).some(({ held }) => held)) return null;
   const fetches = fetchesOf(home, pipeline).filter(({ outcome, vault_path: place }) => outcome === 'ok' && place);
   fetches.sort((a, b) => (a.finished_at < b.finished_at ? -1 : a.finished_at > b.finished_at ? 1 : 0));
-  const answers = [...packedIn(home, fetches)];
+  const answers = [...gatheredIn(home, fetches)];
   return answers.includes(null) ? null : answers;
 }

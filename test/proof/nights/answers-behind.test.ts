@@ -1,5 +1,5 @@
 /** Slices that stand on an answer which the vault has lost: asked for again they stand on the new one, also where it says the same. */
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { addDays, type Day } from '../../../src/core/days.ts';
@@ -7,6 +7,7 @@ import type { FetchRecord } from '../../../src/core/records.ts';
 import { runBackfill } from '../../../src/run/night.ts';
 import { verify } from '../../../src/run/verify.ts';
 import { openWorld, type World } from '../../support/nights.ts';
+import { forgetFetches } from '../../support/state.ts';
 
 let world: World;
 let first: Day;
@@ -46,11 +47,7 @@ function restate(day: Day, commission: string): void {
 it.each<[string, string, (record: FetchRecord) => Promise<void>]>([
   ['damaged answer', '7.77', (record) => writeFile(at(record.vault_path!), 'damaged')],
   ['answer that is gone', '8.88', (record) => rm(at(record.vault_path!))],
-  [
-    'fetch whose record is gone',
-    '9.99',
-    (record) => rm(at('vault', 'orders', 'fetches', record.started_at.slice(0, 7), `${record.fetch_id}.json`)),
-  ],
+  ['fetch whose record is gone', '9.99', (record) => forgetFetches(world.home, 'orders', record.fetch_id)],
 ])('a %s', async (_, commission, damage) => {
   const before = await stoodOn();
   await damage(before.record);
@@ -65,29 +62,6 @@ it.each<[string, string, (record: FetchRecord) => Promise<void>]>([
   expect(now.content.fetch_id).not.toBe(before.content.fetch_id);
   expect((await world.differences(range())).filter((line) => line.startsWith('orders'))).toEqual([]);
   expect(await refetch()).toMatchObject({ slices_changed: 0, slices_unchanged: 4 });
-});
-
-it.each([
-  ['names another answer', (record: FetchRecord) => record.vault_path!],
-  ['names other days', (record: FetchRecord) => `"window_to": "${record.window_to}`],
-  ['names another call', (record: FetchRecord) => record.url],
-])('a record that %s than was written is told by its own file, and the answer is left alone', async (_, partOf) => {
-  const { record } = await stoodOn();
-  const name = path.join('vault', 'orders', 'fetches', record.started_at.slice(0, 7), `${record.fetch_id}.json`);
-  const text = await readFile(at(name), 'utf8');
-  const part = partOf(record);
-  const wrong = part.replace(/\d(?=\D*$)/, (digit) => String(9 - Number(digit)));
-  expect(wrong).not.toBe(part);
-  await writeFile(at(name), text.replace(part, wrong));
-  const window = `--from ${first} --to ${addDays(first, 3)}`;
-  expect(await differences()).toMatchObject([
-    {
-      problem: `the record of fetch ${record.fetch_id} is missing or damaged: ${name}`,
-      mend: `partner-etl backfill orders ${window} --refetch`,
-    },
-  ]);
-  await writeFile(at(name), text);
-  expect(await differences()).toEqual([]);
 });
 
 it('under a slice whose newer answer is held comes back from a backup, since the newer one is held again', async () => {

@@ -11,6 +11,7 @@ import { verify } from '../../../src/run/verify.ts';
 import { deliveryAt, layIn, waitingAt } from '../../support/inbox.ts';
 import { rowsOf } from '../../support/lookups.ts';
 import { openWorld, type World } from '../../support/nights.ts';
+import { forgetFetches } from '../../support/state.ts';
 
 let world: World;
 beforeEach(async () => {
@@ -194,9 +195,9 @@ describe('a replay of messages', () => {
     expect(await everything()).toEqual(before);
   });
 
-  test('whose answers are gone from the vault changes nothing and says what is missing', async () => {
+  test('of which the raw store has nothing changes nothing and says what is missing', async () => {
     const before = await everything();
-    await rm(path.join(world.home, 'vault', 'push-messages', 'fetches'), { recursive: true });
+    await forgetFetches(world.home, 'push-messages');
     expect((await replay('2026-03-20')).errors.map(({ code }) => code)).toEqual(['nothing_stored']);
     expect(await everything()).toEqual(before);
   });

@@ -171,7 +171,7 @@ describe('an item that one run found gone, and the next one of the same day on a
     const { days, from, to } = await goneThenFound(async () => {
       await world.within(async ({ state }) => {
         const [run] = await lastRuns(state.db, 1);
-        await endRun(state, { ...run!, ended_at: null, result: null, exit_code: null, summary: null }, [], []);
+        await endRun(state, { ...run!, ended_at: null, result: null, exit_code: null, summary: null }, []);
       });
     });
     expect(days).toEqual([`${from} true false`, `${to} true true`]);

@@ -1,11 +1,10 @@
 /** Nights of process statuses: which processes are asked for, when, by which address, and what becomes of the answers. */
 import { createHash } from 'node:crypto';
-import { readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isoTime } from '../../../src/core/clock.ts';
 import { newId } from '../../../src/core/ids.ts';
-import { type JsonValue, PackWriter } from '../../../src/extract/pack.ts';
 import { runReplay } from '../../../src/run/again.ts';
 import type { Step } from '../../../src/run/context.ts';
 import { estimatePlans } from '../../../src/run/estimate.ts';
@@ -14,6 +13,7 @@ import { chosenPipelines } from '../../../src/run/night.ts';
 import { nightPlans } from '../../../src/run/plans.ts';
 import { statusOf } from '../../../src/run/status.ts';
 import { verify } from '../../../src/run/verify.ts';
+import type { JsonValue } from '../../../src/store/gather.ts';
 import { fetchOf } from '../../extract/lookup-scene.ts';
 import { rowsOf } from '../../support/lookups.ts';
 import { loseLake } from '../../support/lost-lake.ts';
@@ -52,17 +52,18 @@ const state = () =>
     world,
     'SELECT process_status_id, status, started_here, end_seen IS NOT NULL, is_forgotten FROM warehouse.process_status ORDER BY process_status_id',
   );
-/** An answer in a pack of its own. */
-const packed = (asked: JsonValue, body: string) =>
+/** An answer as a command leaves it. */
+const kept = (asked: JsonValue, body: string) =>
   world.within(async ({ vault, clock }) => {
     const runId = newId('r', clock);
-    const pack = PackWriter.open(vault, STATUSES, runId, '2026-03', clock);
+    const gatherer = vault.gather(STATUSES, clock, 1);
+    const fetchId = newId('f', clock);
     const at = isoTime(clock.now());
     const times = { run_id: runId, pipeline: STATUSES, started_at: at, finished_at: at };
     const sha256 = createHash('sha256').update(body).digest('hex');
-    const vault_path = await pack.add(asked, Buffer.from(body), false);
-    await pack.record({ ...fetchOf(1, { ...times, sha256, vault_path }), fetch_id: newId('f', clock) });
-    await pack.close();
+    const vault_path = gatherer.add({ fetchId, request: asked, body: Buffer.from(body) });
+    await gatherer.record({ ...fetchOf(1, { ...times, sha256, vault_path }), fetch_id: fetchId });
+    await gatherer.close();
   });
 const plan = async () => {
   const estimate = await world.within(async (context) =>
@@ -256,21 +257,7 @@ describe('a night', () => {
     expect(asked()).toBeLessThanOrEqual(12 + 4);
   });
 
-  it('leaves a record that a command is still writing to the next night', async () => {
-    const id = await subscribe(world);
-    const folder = path.join(world.home, 'vault', STATUSES, 'fetches', '2026-03');
-    const file = path.join(folder, (await readdir(folder)).sort().at(-1)!);
-    const whole = await readFile(file);
-    await truncate(file, whole.length - 10);
-    await night(STATUSES);
-    expect(await state()).toEqual([`${id} PENDING true false false`]);
-    await writeFile(file, whole);
-    await night(STATUSES);
-    expect(await state()).toEqual([`${id} SUCCESS true true false`]);
-    expect(await versions()).toHaveLength(2);
-  });
-
-  it('takes in what a command packs beside it, the one as the other', async () => {
+  it('takes in what a command keeps beside it, the one as the other', async () => {
     const id = await startSubscription(world);
     pass(world, HOUR);
     let other = '';
@@ -289,9 +276,9 @@ describe('a night', () => {
 describe('an answer', () => {
   it('about another process than was asked for is set aside; one that is none any more is left out', async () => {
     const told = (id: string) => JSON.stringify({ id, status: 'SUCCESS' });
-    await packed({ askedBy: 'status', id: '1' }, told('2'));
-    await packed({ askedBy: 'status', id: '3' }, told('3'));
-    await packed({ askedBy: 'status', id: null }, told('4'));
+    await kept({ askedBy: 'status', id: '1' }, told('2'));
+    await kept({ askedBy: 'status', id: '3' }, told('3'));
+    await kept({ askedBy: 'status', id: null }, told('4'));
     expect(await night(STATUSES)).toMatchObject({ exitCode: 3, run: { summary: { rows: 1, rejects: 1 } } });
     expect(await versions()).toEqual(['3 found SUCCESS - status true']);
     const [reject] = await world.within((context) => listRejects(context, STATUSES, 10));
@@ -317,7 +304,7 @@ describe('what was stored', () => {
     const replay = () => world.within((context) => runReplay(context, STATUSES, { from: first, to: world.today() }));
     expect(await replay()).toMatchObject({ exitCode: 0, run: { summary: { slices_changed: 0 } } });
     await loseLake(world.home, 'process-statuses');
-    for (const lost of ['state/applied', 'state/asked']) await rm(path.join(world.home, lost), { recursive: true });
+    await rm(path.join(world.home, 'state/asked'), { recursive: true });
     expect((await replay()).errors).toEqual([]);
     expect(await rowsOf(world, table)).toEqual(before);
     expect(asked()).toBe(calls);

@@ -1,10 +1,8 @@
-/** Nights of process statuses that push messages tell of: by which address they are asked for, and how often. */
-import { rm } from 'node:fs/promises';
-import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { statusOf } from '../../../src/run/status.ts';
 import { rowsOf } from '../../support/lookups.ts';
 import type { World } from '../../support/nights.ts';
+import { forgetFetches } from '../../support/state.ts';
 import {
   deliver,
   deliverPushes,
@@ -44,10 +42,10 @@ const end = (status: 'FAILURE' | 'TIMEOUT') => world.sandbox.change({ kind: 'nex
 describe('a process that only a message tells of', () => {
   it('is asked for, by the link of the message', async () => {
     await subscribe(world);
-    await rm(path.join(world.home, 'vault', STATUSES), { recursive: true });
+    await forgetFetches(world.home, STATUSES);
     end('TIMEOUT');
     await startSubscription(world, `${HOOK}/2`);
-    await rm(path.join(world.home, 'vault', STATUSES), { recursive: true });
+    await forgetFetches(world.home, STATUSES);
     pass(world, MINUTE);
     await world.sandbox.deliverDue();
     await deliverPushes(world);
@@ -76,7 +74,7 @@ describe('a process that only a message tells of', () => {
     await subscribe(world);
     await night(STATUSES);
     const id = await startSubscription(world, `${HOOK}/2`);
-    await rm(path.join(world.home, 'vault', STATUSES), { recursive: true });
+    await forgetFetches(world.home, STATUSES);
     pass(world, MINUTE);
     await deliver(world, processMessage(id, [get(linkTo(world.sandbox.baseUrl))]));
     expect(await night()).toMatchObject({ exitCode: 0, errors: [] });
@@ -90,7 +88,7 @@ describe('a process that only a message tells of', () => {
     ['somebody by credentials', (base: string) => base.replace('//', '//a:b@')],
   ])('whose link leads to %s: it is not followed, and told', async (_, elsewhere) => {
     const id = await startSubscription(world);
-    await rm(path.join(world.home, 'vault', STATUSES), { recursive: true });
+    await forgetFetches(world.home, STATUSES);
     pass(world, MINUTE);
     const href = `${elsewhere(world.sandbox.baseUrl)}/shared/process-status/${id}`;
     await deliver(world, processMessage(id, [get(href)]));
@@ -109,7 +107,7 @@ describe('a process that only a message tells of', () => {
 
   it('whose link is to be called with another method: it is not followed', async () => {
     const id = await startSubscription(world);
-    await rm(path.join(world.home, 'vault', STATUSES), { recursive: true });
+    await forgetFetches(world.home, STATUSES);
     pass(world, MINUTE);
     const href = `${world.sandbox.baseUrl}/shared/process-status/${id}`;
     await deliver(world, processMessage(id, [{ method: 'DELETE', href }]));

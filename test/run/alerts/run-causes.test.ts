@@ -38,7 +38,7 @@ async function judged(runs: readonly Told[], isAtWork = false) {
     const record = { run_id: runId, command: 'run', pipelines, started_at, ...ended };
     await withState(home, async (state) => {
       await beginRun(state, record);
-      await endRun(state, record, [], []);
+      await endRun(state, record, []);
     });
     clock.set(clock.now() + 3_600_000);
   }

@@ -48,7 +48,7 @@ export function runsConformance(open: () => Promise<State>): void {
   };
   const ended = async (state: State, drift: readonly DriftRecord[] = []): Promise<RunRecord> => {
     const run = { ...(await begun(state)), ended_at: new Date(clock.now() + 1000).toISOString(), ...DONE };
-    await endRun(state, run, drift, []);
+    await endRun(state, run, drift);
     return run;
   };
 
@@ -100,7 +100,7 @@ export function runsConformance(open: () => Promise<State>): void {
     stamps.push(await runsStamp(state.db));
     const killed = await begun(state);
     stamps.push(await runsStamp(state.db));
-    await endRun(state, { ...killed, ended_at: killed.started_at, ...DONE }, [], []);
+    await endRun(state, { ...killed, ended_at: killed.started_at, ...DONE }, []);
     stamps.push(await runsStamp(state.db));
     expect(new Set(stamps).size).toBe(5);
     expect((await lastRuns(state.db, 9)).map(({ run_id }) => run_id)).toEqual([killed.run_id, second.run_id]);

@@ -17,12 +17,10 @@ const MOST_MENDS = 4;
 /** Kinds of files, by their path in the home directory. */
 const FILES: Readonly<Record<string, RegExp>> = {
   'vault-answers': /^vault\/[^/]+\/answers\//,
-  'vault-packs': /^vault\/[^/]+\/packs\//,
-  'vault-records': /^vault\/[^/]+\/fetches\//,
+  'vault-gathered': /^vault\/[^/]+\/gathered\//,
   'lake-rows': /^lake\/[^/]+\/[^/]+\/[^/]+\.parquet$/,
   'lake-rejects': /^rejects\//,
   'lake-manifests': /^manifests\/.*\.json$/,
-  runs: /^runs\//,
   state: /^state\/(?!erasures)/,
   erasures: /^state\/erasures/,
   'state-database': /^state\.db$/,

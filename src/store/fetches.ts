@@ -1,0 +1,178 @@
+/** Fetches: what was asked, what came of it, and where the response lies. */
+import { type SqlBool, sql } from 'kysely';
+import type { FetchRecord, PrunedFetch } from '../core/records.ts';
+import { inBatches } from './batches.ts';
+import type { State, StateDb, StateTransaction } from './state.ts';
+import { ACCOUNT, type FetchTable } from './tables.ts';
+
+const PAGE = 1000;
+/** A row has 27 values. */
+const MOST_ROWS = 200;
+/** What stands between the object and the line in it. */
+const LINE_MARK = '#';
+
+/** Rows of one transaction: all of them are there, or none. `isLookup`: what they say is yet to be taken into the lake. */
+export function insertFetches(state: State, fetches: readonly FetchRecord[], isLookup: boolean): Promise<void> {
+  return state.write((tx) => insertInto(tx, fetches, isLookup));
+}
+
+async function insertInto(tx: StateTransaction, fetches: readonly FetchRecord[], isLookup: boolean): Promise<void> {
+  const first = (await lastWritten(tx)) + 1;
+  const rows = fetches.map((fetch, i) => ({ ...rowOf(fetch), seq: first + i, is_applied: isLookup ? 0 : null }));
+  for (const some of inBatches(rows, MOST_ROWS)) await tx.insertInto('fetch').values(some).execute();
+}
+
+/** The row of one fetch, over one of the same id: a segment of messages may be kept again by the run after one that was killed. */
+export function putFetch(state: State, fetch: FetchRecord): Promise<void> {
+  return state.write(async (tx) => {
+    await tx.deleteFrom('fetch').where('account', '=', ACCOUNT).where('fetch_id', '=', fetch.fetch_id).execute();
+    await insertInto(tx, [fetch], false);
+  });
+}
+
+export interface FetchRange {
+  readonly pipeline: string;
+  /** The first id that counts; '' for all. */
+  readonly from?: string;
+}
+
+/** Oldest first, by their ids, in pages; what is written meanwhile may be among them. */
+export async function* fetchesFrom(db: StateDb, { pipeline, from = '' }: FetchRange): AsyncGenerator<FetchRecord> {
+  let [after, isIncluded] = [from, true];
+  for (;;) {
+    const rows = await fetches(db)
+      .where('pipeline', '=', pipeline)
+      .where('fetch_id', isIncluded ? '>=' : '>', after)
+      .orderBy('fetch_id')
+      .limit(PAGE)
+      .execute();
+    for (const row of rows) yield recordOf(row);
+    if (rows.length < PAGE) return;
+    [after, isIncluded] = [rows.at(-1)!.fetch_id, false];
+  }
+}
+
+/** Those of runs, and of commands, from behind one (all when null) up to another one; oldest first. */
+export async function fetchesOfRuns(db: StateDb, after: string | null, upTo: string): Promise<FetchRecord[]> {
+  const rows = await fetches(db)
+    .where('run_id', '>', after ?? '')
+    .where('run_id', '<=', upTo)
+    .orderBy('fetch_id')
+    .execute();
+  return rows.map(recordOf);
+}
+
+/** In the order in which they were begun. */
+export async function fetchesOfRun(db: StateDb, runId: string): Promise<FetchRecord[]> {
+  return (await fetches(db).where('run_id', '=', runId).orderBy('fetch_id').execute()).map(recordOf);
+}
+
+/** Those that were written behind a row, in that order; `last` is the row that the next call goes on from. */
+export async function fetchesWritten(
+  db: StateDb,
+  after: number,
+): Promise<{ readonly fetches: readonly FetchRecord[]; readonly last: number }> {
+  const rows = await fetches(db).where('seq', '>', after).orderBy('seq').execute();
+  return { fetches: rows.map(recordOf), last: rows.at(-1)?.seq ?? after };
+}
+
+/** The row that was written last; 0: none. */
+export async function lastWritten(db: StateDb): Promise<number> {
+  const { last } = await db
+    .selectFrom('fetch')
+    .select((e) => e.fn.max('seq').as('last'))
+    .where('account', '=', ACCOUNT)
+    .executeTakeFirstOrThrow();
+  return last ?? 0;
+}
+
+/** Look-ups that were answered, and whose responses the lake does not have yet, in the order in which they were written. */
+export async function pendingFetches(db: StateDb, pipeline: string): Promise<FetchRecord[]> {
+  const rows = await fetches(db)
+    .where('pipeline', '=', pipeline)
+    // Spelled out, or the partial index would not be seen to fit.
+    .where(sql<SqlBool>`is_applied = 0`)
+    .where('outcome', '=', 'ok')
+    .where('vault_path', 'is not', null)
+    .where('pruned_at', 'is', null)
+    .orderBy('seq')
+    .execute();
+  return rows.map(recordOf);
+}
+
+/** The lake has what these say. */
+export function markApplied(state: State, ids: readonly string[]): Promise<void> {
+  return updateFetches(state, ids, { is_applied: 1 });
+}
+
+/** Those whose responses were deleted since an instant (ISO 8601 UTC). */
+export async function prunedSince(db: StateDb, at: string): Promise<PrunedFetch[]> {
+  const rows = await fetches(db).where('pruned_at', '>=', at).orderBy('fetch_id').execute();
+  return rows.map(({ fetch_id, pruned_at }) => ({ fetch_id, pruned_at: pruned_at! }));
+}
+
+/** Their responses are deleted, or about to be. */
+export function markPruned(state: State, ids: readonly string[], at: string): Promise<void> {
+  return updateFetches(state, ids, { pruned_at: at });
+}
+
+/** Rows that say the same of another response: its text was replaced. */
+export function replaceFetches(state: State, changed: readonly FetchRecord[]): Promise<void> {
+  return state.write(async (tx) => {
+    for (const fetch of changed) {
+      const { account, fetch_id, ...row } = rowOf(fetch);
+      await tx.updateTable('fetch').set(row).where('account', '=', account).where('fetch_id', '=', fetch_id).execute();
+    }
+  });
+}
+
+function updateFetches(
+  state: State,
+  ids: readonly string[],
+  set: Partial<Pick<FetchTable, 'is_applied' | 'pruned_at'>>,
+): Promise<void> {
+  return state.write(async (tx: StateTransaction) => {
+    for (const some of inBatches(ids))
+      await tx.updateTable('fetch').set(set).where('account', '=', ACCOUNT).where('fetch_id', 'in', some).execute();
+  });
+}
+
+function fetches(db: StateDb) {
+  return db.selectFrom('fetch').selectAll().where('account', '=', ACCOUNT);
+}
+
+/** `vault_path` as records have it, taken apart. */
+export function placeOf(vaultPath: string): { readonly object: string; readonly line: number | null } {
+  const at = vaultPath.indexOf(LINE_MARK);
+  if (at < 0) return { object: vaultPath, line: null };
+  return { object: vaultPath.slice(0, at), line: Number(vaultPath.slice(at + 1)) };
+}
+
+export function pathOf(object: string, line: number): string {
+  return `${object}${LINE_MARK}${line}`;
+}
+
+function rowOf(fetch: FetchRecord): Omit<FetchTable, 'seq' | 'is_applied'> {
+  const { endpoint, notes, pruned_at, vault_path, ...rest } = fetch;
+  const place = vault_path === null ? { object: null, line: null } : placeOf(vault_path);
+  return {
+    account: ACCOUNT,
+    ...rest,
+    endpoint: endpoint ?? null,
+    vault_path: place.object,
+    line: place.line,
+    notes: notes === undefined ? null : JSON.stringify(notes),
+    pruned_at: pruned_at ?? null,
+  };
+}
+
+function recordOf(row: FetchTable): FetchRecord {
+  const { account: _, seq: __, is_applied: ___, endpoint, notes, pruned_at, vault_path, line, ...rest } = row;
+  return {
+    ...rest,
+    vault_path: vault_path === null || line === null ? vault_path : pathOf(vault_path, line),
+    ...(endpoint === null ? {} : { endpoint }),
+    ...(notes === null ? {} : { notes: JSON.parse(notes) }),
+    ...(pruned_at === null ? {} : { pruned_at }),
+  } as FetchRecord;
+}
