@@ -22,7 +22,7 @@ async function insertInto(tx: StateTransaction, fetches: readonly FetchRecord[],
   for (const some of inBatches(rows, MOST_ROWS)) await tx.insertInto('fetch').values(some).execute();
 }
 
-/** The row of one fetch, over one of the same id: a segment of messages may be kept again by the run after one that was killed. */
+/** The row of one fetch, over one of the same id: messages may be stored again by the run after one that was killed. */
 export function putFetch(state: State, fetch: FetchRecord): Promise<void> {
   return state.write(async (tx) => {
     await tx.deleteFrom('fetch').where('account', '=', ACCOUNT).where('fetch_id', '=', fetch.fetch_id).execute();

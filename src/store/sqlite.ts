@@ -62,7 +62,11 @@ export async function openSqliteState(file: string, mayMake: () => Promise<void>
       await sql`VACUUM`.execute(db);
       await sql`PRAGMA wal_checkpoint(TRUNCATE)`.execute(db);
     },
-    close: async () => void kept.add(database),
+
+    async close() {
+      kept.add(database);
+      await db.destroy();
+    },
   };
   try {
     await prepareSchema(state, file, (script) => void database.exec(script), mayMake);
@@ -178,6 +182,9 @@ class PatientDriver extends SqliteDriver {
   override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
     if (this.database.inTransaction) await super.rollbackTransaction(connection);
   }
+
+  /** The connection stays (see `kept`); after this nobody can use it. */
+  override async destroy(): Promise<void> {}
 }
 
 class PatientConnection implements DatabaseConnection {

@@ -1,3 +1,4 @@
+import { subscribe } from 'node:diagnostics_channel';
 import type { Clock } from '../../src/core/clock.ts';
 
 interface Sleeper {
@@ -11,10 +12,22 @@ interface Watcher {
   readonly tell: () => void;
 }
 
+/** Requests of this process that were written and have not come to a server of this process. */
+let underWay = 0;
+subscribe('undici:client:sendHeaders', () => {
+  underWay += 1;
+});
+subscribe('http.server.request.start', () => {
+  underWay = Math.max(0, underWay - 1);
+});
+/** A request that has not come after so many turns of the loop never will. */
+const LOST_TURNS = 1000;
+
 /**
  * A clock that stands still until it is driven. `advance` moves it by hand; after `passUpTo(ms)` sleeps of at most that length
  * pass by themselves, one after the other, as soon as nothing else can be done at once. So pauses pass, while guards (timeouts,
- * which are longer) fire only when a test advances the clock: real answers over the loopback take no time on it.
+ * which are longer) fire only when a test advances the clock: real answers over the loopback take no time on it, and no request
+ * comes later than it was sent.
  */
 export class FakeClock implements Clock {
   /** Every sleep that was asked for, in milliseconds and in order. */
@@ -49,7 +62,7 @@ export class FakeClock implements Clock {
       signal?.addEventListener('abort', stop, { once: true });
       for (const watcher of this.watchers.filter(({ isDone }) => isDone())) watcher.tell();
       this.watchers = this.watchers.filter(({ isDone }) => !isDone());
-      if (ms <= this.passesUpToMs) setImmediate(() => this.passOne());
+      if (ms <= this.passesUpToMs) setImmediate(() => this.passOne(LOST_TURNS));
     });
   }
 
@@ -91,7 +104,9 @@ export class FakeClock implements Clock {
     this.nowMs = nowMs;
   }
 
-  private passOne(): void {
+  private passOne(turns: number): void {
+    if (turns === 0) underWay = 0;
+    if (underWay > 0) return void setImmediate(() => this.passOne(turns - 1));
     const next = this.earliest(({ ms }) => ms <= this.passesUpToMs);
     if (next) this.wakeAt(next.dueMs);
   }
