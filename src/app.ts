@@ -5,7 +5,6 @@ import { type Config, requirePartner, timingOf, todayOf } from './config.ts';
 import type { Clock } from './core/clock.ts';
 import { EtlError } from './core/errors.ts';
 import { type Log, logWith } from './core/log.ts';
-import { wholeName } from './core/pipeline.ts';
 import type { Progress } from './core/progress.ts';
 import type { FetchRecord } from './core/records.ts';
 import { noTracer, type Tracer } from './core/tracer.ts';
@@ -76,7 +75,7 @@ export async function openApp(world: Surroundings): Promise<App> {
       warn: (message, fields) => world.log.warn(message, fields),
       masking: { stateDir: paths.state, scopes: scopesOf(pipelines) },
     }),
-    lake: new Lake(paths, { wholeName: replayedAs }),
+    lake: new Lake({ root: paths.root, state, pipelines }),
     clock,
     log: world.log,
     progress: world.progress,
@@ -92,12 +91,6 @@ export async function openApp(world: Surroundings): Promise<App> {
     await state.close();
   };
   return { context, close: async () => void (await Promise.all([closeState(), ...targets.map((t) => t.close())])) };
-}
-
-/** By which name people replay the pipeline. */
-function replayedAs(name: string): string {
-  const found = pipelines.find((pipeline) => pipeline.name === name);
-  return found ? wholeName(found) : name;
 }
 
 async function makeHome(root: string): Promise<void> {

@@ -177,3 +177,63 @@ CREATE INDEX fetch_of_run ON "fetch" (account, run_id);
 CREATE INDEX fetch_written ON "fetch" (account, seq);
 CREATE INDEX fetch_pruned ON "fetch" (account, pruned_at) WHERE pruned_at IS NOT NULL;
 CREATE INDEX fetch_pending ON "fetch" (account, pipeline, seq) WHERE is_applied = 0;
+
+-- The lake's current slices, one a pipeline and day: what each holds, and the files that hold it, as paths under the home
+-- directory (null where there is nothing to hold). A file that no row here or in `hold` names is not part of the lake.
+-- `moved`: an item of it turned up on another day, so the service is to be asked again. `checked_…`: when an answer last said what
+-- the slice holds (or what is held of it), and that answer with its window; null where no answer has since the slice changed.
+CREATE TABLE slice (
+  account TEXT NOT NULL,
+  pipeline TEXT NOT NULL,
+  day TEXT NOT NULL,
+  digest TEXT NOT NULL,
+  rows BIGINT NOT NULL,
+  rejects BIGINT NOT NULL,
+  duplicates BIGINT NOT NULL,
+  sums TEXT NOT NULL,
+  settled BIGINT NOT NULL,
+  version BIGINT NOT NULL,
+  fetch_id TEXT NOT NULL,
+  fetched_at TEXT NOT NULL,
+  key_min TEXT,
+  key_max TEXT,
+  file TEXT,
+  rejects_file TEXT,
+  moved BIGINT NOT NULL,
+  checked_on TEXT,
+  checked_sha256 TEXT,
+  checked_from TEXT,
+  checked_to TEXT,
+  PRIMARY KEY (account, pipeline, day)
+);
+
+-- What was fetched of a slice and is kept back until a newer answer or a person decides. Its slice has a row above.
+CREATE TABLE hold (
+  account TEXT NOT NULL,
+  pipeline TEXT NOT NULL,
+  day TEXT NOT NULL,
+  digest TEXT NOT NULL,
+  rows BIGINT NOT NULL,
+  rejects BIGINT NOT NULL,
+  duplicates BIGINT NOT NULL,
+  sums TEXT NOT NULL,
+  settled BIGINT NOT NULL,
+  version BIGINT NOT NULL,
+  fetch_id TEXT NOT NULL,
+  fetched_at TEXT NOT NULL,
+  key_min TEXT,
+  key_max TEXT,
+  file TEXT,
+  rejects_file TEXT,
+  reason TEXT NOT NULL,
+  detail TEXT NOT NULL,
+  rows_before BIGINT NOT NULL,
+  held_at TEXT NOT NULL,
+  PRIMARY KEY (account, pipeline, day)
+);
+
+-- How often the two tables above were changed: who shows what they say reads them again when it is another number.
+CREATE TABLE lake_commit (
+  account TEXT NOT NULL PRIMARY KEY,
+  commits BIGINT NOT NULL
+);

@@ -4,11 +4,10 @@ import path from 'node:path';
 export interface HomePaths {
   readonly root: string;
   readonly vault: string;
-  /** The tables, and nothing else. What is set aside of them, and which files are current, lies in the three after it. */
+  /** The tables, and nothing else. What is set aside of them lies in the two after it; which files are current stands in the state. */
   readonly lake: string;
   readonly rejects: string;
   readonly held: string;
-  readonly manifests: string;
   readonly locks: string;
   /** The database of everything that is remembered between runs. */
   readonly database: string;
@@ -31,7 +30,6 @@ export function homePaths(root: string): HomePaths {
     lake: at('lake'),
     rejects: at('rejects'),
     held: at('held'),
-    manifests: at('manifests'),
     locks: at('locks'),
     database: at('state.db'),
     backups: at('backups'),

@@ -136,3 +136,11 @@ export function quoteName(name: string): string {
 export function quoteList(texts: readonly string[]): string {
   return `[${texts.map(quoteText).join(', ')}]`;
 }
+
+/**
+ * SQL of a relation with the rows of Parquet files. The folders of the lake are named as hive partitions are: without that word here
+ * they would become columns.
+ */
+export function readParquet(files: readonly string[], options: readonly string[] = []): string {
+  return `read_parquet(${[quoteList(files), 'hive_partitioning = false', ...options].join(', ')})`;
+}

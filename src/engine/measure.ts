@@ -12,7 +12,7 @@ import {
   rowHashSql,
   type TimeSpelling,
 } from './content.ts';
-import { type Engine, quoteList } from './duckdb.ts';
+import { type Engine, readParquet } from './duckdb.ts';
 
 export type Measured = Pick<SliceContent, 'rows' | 'sums' | 'settled' | 'key_min' | 'key_max' | 'digest'>;
 
@@ -26,7 +26,7 @@ export async function measureSlice(
 ): Promise<Measured> {
   const hashed = rows && `(SELECT *, ${rowHashSql(pipeline, [], times)} AS _hash FROM ${rows})`;
   const row = hashed ? await engine.row(`SELECT ${contentColumnsSql(pipeline)} FROM ${hashed}`) : null;
-  const rejects = rejectsFile && `(SELECT ${rejectHashSql()} AS h FROM read_parquet(${quoteList([rejectsFile])}))`;
+  const rejects = rejectsFile && `(SELECT ${rejectHashSql()} AS h FROM ${readParquet([rejectsFile])})`;
   const refused = rejects ? await engine.row(`SELECT count(*) AS _rows, ${hashSumsSql('h')} FROM ${rejects}`) : null;
   const digest = digestOf(
     pipeline,

@@ -1,32 +1,22 @@
 /**
- * The lake: one Parquet file a slice, and a manifest a month that says which file is the slice's content now. Where they lie: places.ts.
+ * The lake: one Parquet file a slice, and a table of the state that says which file is the slice's content now. Where the files lie:
+ * files.ts; what the table says: core/slices.ts.
  *
- * A commit changes any number of slices at once: files first (under names that carry their content, so nothing is
- * overwritten), then the journal with the new manifests, then the manifests, then the journal goes, then files that no
- * manifest names. Before the journal a crash leaves unnamed files, which the next run removes; after it the next run carries the commit through.
- * A manifest a month keeps both costs small: some 30 KB to write a slice, 36 files to read three years.
+ * A commit changes any number of slices at once: first the files, under names that carry their content, so that nothing is
+ * overwritten; then one transaction of the state, which makes them count; then files that no row names go. Cut off before the
+ * transaction it leaves such files, cut off after it superseded ones: either go with the next commit to their month, or when the next
+ * run begins.
  *
- * One writer at a time: whoever commits holds the run lock.
+ * One writer at a time: whoever commits holds the run lock. Who reads sees what was committed last, and waits for nobody.
  */
-import { copyFile, readdir, rename, rm, stat } from 'node:fs/promises';
-import path from 'node:path';
-import pLimit from 'p-limit';
-import { type Day, type DayRange, monthOf, parseDay } from '../core/days.ts';
-import { EtlError } from '../core/errors.ts';
+import { type Day, monthOf } from '../core/days.ts';
+import { assert, EtlError } from '../core/errors.ts';
+import type { Pipeline } from '../core/pipeline.ts';
 import type { SliceContent } from '../core/records.ts';
-import { moveIntoPlace, readIfThere, syncDir, writeJson } from '../disk/atomic.ts';
-import { DAMAGED, journalHint, readManifest, replayHint } from './damage.ts';
-import {
-  fileNameOf,
-  type HeldSlice,
-  type Journal,
-  journalSchema,
-  LAYOUT,
-  type MonthManifest,
-  monthManifest,
-  type SliceEntry,
-} from './entries.ts';
-import { type LakeFolders, LakePlaces, TREES, type Tree } from './places.ts';
+import type { HeldSlice, SliceEntry, Slices } from '../core/slices.ts';
+import { type CheckedSlices, markChecked, type NamedEntry, readSlices, writeSlices } from '../store/slices.ts';
+import type { State } from '../store/state.ts';
+import { fileNameOf, LakeFiles, parseFileName, TREES, type Tree } from './files.ts';
 
 /** Files made elsewhere, by absolute path, that become part of the lake. They are moved, not copied. */
 export interface SliceFiles {
@@ -72,14 +62,12 @@ export type SliceChange =
 
 export type HoldWords = Pick<HeldSlice, 'reason' | 'detail' | 'rows_before' | 'held_at'>;
 
-/** Manifests read at a time: thirty years are 360 of them, and open files are limited. */
-const FILES_AT_ONCE = 16;
-
 export interface LakeOptions {
-  /** For who reads again and again what others write; after `reread` only months that were written since are read. */
-  readonly keepsMonths?: boolean;
-  /** By which name people replay a pipeline, for the mend of what is damaged; its own unless told. */
-  readonly wholeName?: (pipeline: string) => string;
+  /** The home directory. */
+  readonly root: string;
+  readonly state: State;
+  /** Whose slices it holds. */
+  readonly pipelines: readonly Pick<Pipeline, 'name' | 'table'>[];
 }
 
 /** A file of a slice: rows, rejects, or those of what is held. */
@@ -89,175 +77,125 @@ export interface LakeFile {
   readonly day: Day;
 }
 
-/** Under one of the folders that hold Parquet files. */
-const LAKE_FILE = /^(?<pipeline>[a-z-]+)\/\d{4}-\d{2}\/(?<day>\d{4}-\d{2}-\d{2})\.[^/]+$/;
+const NO_SLICES: Slices = new Map();
 
 export class Lake {
-  private readonly places: LakePlaces;
-  private readonly cache = new Map<string, Map<Day, SliceEntry>>();
-  /** Counted so that what was read while a commit went on is not kept. */
-  private commits = 0;
+  private readonly files: LakeFiles;
+  private readonly state: State;
+  private readonly tables: ReadonlyMap<string, string>;
+  /** What the table said when it was last read, with our own commits since. */
+  private known: Promise<ReadonlyMap<string, Slices>> | null = null;
 
-  /** Manifests as they were last read, by file; null where they are not kept. */
-  private readonly kept: Map<string, { readonly stamp: string; readonly manifest: MonthManifest }> | null;
-
-  /** By which name people replay a pipeline. */
-  private readonly wholeName: (pipeline: string) => string;
-
-  constructor(folders: LakeFolders, { keepsMonths = false, wholeName = (name) => name }: LakeOptions = {}) {
-    this.places = new LakePlaces(folders);
-    this.kept = keepsMonths ? new Map() : null;
-    this.wholeName = wholeName;
+  constructor({ root, state, pipelines }: LakeOptions) {
+    this.files = new LakeFiles(root);
+    this.state = state;
+    this.tables = new Map(pipelines.map(({ name, table }) => [name, table]));
   }
 
-  /**
-   * Carries through a commit that was cut off, and removes files of one that did not come as far as its journal: whoever reads
-   * all Parquet files of a month would count them. Call it under the run lock, before anything is read.
-   * `isClean`: the last writer ended in good order, so there are no such files and the months need not be looked through.
-   */
-  async recover(isClean = false): Promise<boolean> {
-    const wasCutOff = await this.finishCommit();
-    if (wasCutOff || !isClean) await this.sweepLeftovers();
-    return wasCutOff;
-  }
-
-  private async finishCommit(): Promise<boolean> {
-    const file = this.places.journal;
-    const journal = await readManifest(file, journalSchema, journalHint(file));
-    if (!journal) return false;
-    await this.apply(journal);
-    this.forget([...this.cache.keys()]);
-    return true;
-  }
-
-  /** A month whose manifest is missing or damaged is left as it is: its files may be all that is left to mend it with. */
-  private async sweepLeftovers(): Promise<void> {
-    await removeUnfinished(this.places.manifests());
-    for (const name of await readdir(this.places.manifests()).catch(ignoreMissing)) {
-      await removeUnfinished(this.places.manifests(name));
-      for (const month of await this.months(name)) {
-        const manifest = await readManifest(this.places.manifest(name, month), monthManifest, '').catch(() => null);
-        if (manifest) await this.sweep(name, month, manifest);
-      }
-    }
-  }
-
-  /**
-   * Renames damaged manifests of the months of the range; returns the months of which one lies aside. Their slices count as
-   * missing, and their files stay until the month is committed to. Under the run lock.
-   */
-  async setAsideDamaged(pipeline: string, range: DayRange): Promise<string[]> {
-    const months = (await this.months(pipeline)).filter((month) => isWithin(month, range));
-    const aside: string[] = [];
-    for (const month of months) {
-      const file = this.places.manifest(pipeline, month);
-      try {
-        await this.month(pipeline, month);
-      } catch (thrown) {
-        if (!(thrown instanceof EtlError) || thrown.code !== DAMAGED) throw thrown;
-        await rename(file, `${file}.damaged`);
-      }
-      if ((await readIfThere(`${file}.damaged`)) !== null) aside.push(month);
-    }
-    this.reread();
-    return aside;
-  }
-
-  /** Removes what was set aside, and the files that the new manifests do not name. */
-  async dropDamaged(pipeline: string, range: DayRange): Promise<void> {
-    for (const month of (await this.months(pipeline)).filter((one) => isWithin(one, range))) {
-      await rm(`${this.places.manifest(pipeline, month)}.damaged`, { force: true });
-      await this.sweep(pipeline, month, await this.month(pipeline, month));
-    }
+  /** Every slice of a pipeline, in the order of days. */
+  async slices(pipeline: string): Promise<Slices> {
+    return (await this.all()).get(pipeline) ?? NO_SLICES;
   }
 
   /** What was read is read again: somebody else may have committed since. */
   reread(): void {
-    this.forget([...this.cache.keys()]);
+    this.known = null;
   }
 
-  /** Every slice of a pipeline, in the order of days. Damaged manifests are refused by name. */
-  async slices(pipeline: string): Promise<ReadonlyMap<Day, SliceEntry>> {
-    const known = this.cache.get(pipeline);
-    if (known) return known;
-    const months = await this.months(pipeline);
-    const { commits } = this;
-    const few = pLimit(FILES_AT_ONCE);
-    const manifests = await Promise.all(months.map((month) => few(() => this.month(pipeline, month))));
-    const slices = new Map(manifests.flatMap((m) => Object.entries(m.slices)).sort(byDay) as [Day, SliceEntry][]);
-    if (commits === this.commits) this.cache.set(pipeline, slices);
-    return slices;
+  private all(): Promise<ReadonlyMap<string, Slices>> {
+    if (this.known) return this.known;
+    const known = readSlices(this.state.db);
+    this.known = known;
+    known.catch(() => {
+      if (this.known === known) this.known = null;
+    });
+    return known;
   }
 
   /** Absolute path of a slice's rows; null when it has none. */
-  rowsFile(pipeline: string, { content, file }: SliceEntry): string | null {
-    return file && path.join(this.places.folder('lake', pipeline, monthOf(content.day)), file);
+  rowsFile({ file }: Pick<SliceEntry, 'file'>): string | null {
+    return file && this.files.at(file);
   }
 
-  rejectsFile(pipeline: string, { content, rejects_file: file }: Pick<SliceEntry, 'content' | 'rejects_file'>) {
-    return file && path.join(this.places.folder('rejects', pipeline, monthOf(content.day)), file);
+  rejectsFile({ rejects_file: file }: Pick<SliceEntry, 'rejects_file'>): string | null {
+    return file && this.files.at(file);
   }
 
-  /** What is held of a slice, with its files by absolute path. */
-  heldFiles(pipeline: string, held: HeldSlice): SliceFiles {
-    const folder = this.places.folder('held', pipeline, monthOf(held.content.day));
-    return { file: held.file && path.join(folder, held.file), rejectsFile: this.rejectsFile(pipeline, held) };
+  /** The files of what is held of a slice, by absolute path. */
+  heldFiles(held: HeldSlice): SliceFiles {
+    return { file: this.rowsFile(held), rejectsFile: this.rejectsFile(held) };
   }
 
   /** Files of slices whose paths stand in a text, as in an error of whoever read them. */
   filesNamedIn(text: string): LakeFile[] {
     const found: LakeFile[] = [];
     for (const [at] of text.matchAll(/[^'"]+\.parquet/g)) {
-      const named = LAKE_FILE.exec(this.places.nameOf(at) ?? '')?.groups;
-      if (named) found.push({ path: at, pipeline: named.pipeline!, day: parseDay(named.day!) });
+      const named = parseFileName(this.files.nameOf(at));
+      const pipeline = [...this.tables].find(([, table]) => table === named?.table)?.[0];
+      if (named && pipeline !== undefined) found.push({ path: at, pipeline, day: named.day });
     }
     return found;
   }
 
-  /** Makes all changes true at once. Files named in them are in the lake afterwards and gone from where they lay. */
-  async commit(changes: readonly SliceChange[]): Promise<void> {
-    if (changes.length === 0) return;
-    await this.finishCommit(); // an earlier one that failed half way, and whose journal this one would overwrite
-    const months: Record<string, MonthManifest> = {};
+  /**
+   * Makes all changes true at once, with the answer that they stand on where it is one. Files named in them are in the lake
+   * afterwards and gone from where they lay.
+   */
+  async commit(changes: readonly SliceChange[], checked: CheckedSlices | null = null): Promise<void> {
+    if (changes.length === 0 && checked === null) return;
+    const before = await this.all();
+    const changed = new Map<string, NamedEntry>();
     for (const change of changes) {
+      const { pipeline } = change;
       const day = 'content' in change ? change.content.day : change.day;
-      const name = path.join(change.pipeline, monthOf(day));
-      const manifest = months[name] ?? (await this.month(change.pipeline, monthOf(day)));
-      const entry = await this.changed(change, day, manifest.slices[day]);
-      months[name] = { layout: LAYOUT, slices: { ...manifest.slices, [day]: entry } };
+      const name = `${pipeline} ${day}`;
+      const now = changed.get(name)?.entry ?? before.get(pipeline)?.get(day);
+      changed.set(name, { pipeline, entry: await this.changed(change, day, now) });
     }
-    const journal: Journal = { layout: LAYOUT, months };
-    try {
-      await writeJson(this.places.journal, journal);
-      await this.apply(journal);
-    } catch (error) {
-      this.reread();
-      throw error;
-    }
-    this.renew(months);
+    const entries = [...changed.values()];
+    // What lost an item in this very commit is not what the answer said.
+    const days = checked?.days.filter((day) => changed.get(`${checked.pipeline} ${day}`)?.entry.moved !== true) ?? [];
+    const marks = checked && { ...checked, days };
+    this.reread(); // whether the transaction has come to pass is not known where it fails
+    await this.state.write(async (tx) => {
+      await writeSlices(tx, entries);
+      if (marks) await markChecked(tx, marks);
+    });
+    const after = withMarks(withEntries(before, entries), marks);
+    this.known = Promise.resolve(after);
+    const months = new Set(entries.map(({ pipeline, entry }) => `${pipeline} ${monthOf(entry.content.day)}`));
+    for (const month of months) await this.sweepMonth(after, month);
   }
 
-  /** Whoever has a map of slices keeps it; who asks next gets one with the new entries, without reading every month again. */
-  private renew(months: Journal['months']): void {
-    this.commits += 1;
-    for (const [name, { slices }] of Object.entries(months)) {
-      const known = this.cache.get(path.dirname(name));
-      if (!known) continue;
-      const entries = new Map([...known, ...(Object.entries(slices) as [Day, SliceEntry][])]);
-      this.cache.set(path.dirname(name), new Map([...entries].sort(byDay)));
-    }
+  /**
+   * Removes what a commit left that was cut off: whoever reads all files of a table would count it. Call it under the run lock. A month
+   * of which the table knows nothing is left as it is: its files may be all that there is.
+   */
+  async sweep(): Promise<void> {
+    const all = await this.all();
+    const months = [...this.tables.keys()].flatMap((pipeline) =>
+      [...(all.get(pipeline) ?? NO_SLICES).keys()].map((day) => `${pipeline} ${monthOf(day)}`),
+    );
+    for (const month of new Set(months)) await this.sweepMonth(all, month);
   }
 
-  private forget(pipelines: readonly string[]): void {
-    this.commits += 1;
-    for (const pipeline of pipelines) this.cache.delete(pipeline);
+  /** Removes the files of a month that no row names. */
+  private async sweepMonth(all: ReadonlyMap<string, Slices>, name: string): Promise<void> {
+    const [pipeline = '', month = ''] = name.split(' ');
+    const entries = [...(all.get(pipeline) ?? NO_SLICES).values()];
+    const named = new Set(
+      entries.flatMap((entry) => [entry, entry.held ?? NO_FILES].flatMap((one) => [one.file, one.rejects_file])),
+    );
+    for (const tree of TREES)
+      for (const file of await this.files.list(tree, this.tableOf(pipeline), month))
+        if (!named.has(file)) await this.files.delete(file);
   }
 
   private async changed(change: SliceChange, day: Day, before: SliceEntry | undefined): Promise<SliceEntry> {
     const { pipeline } = change;
     if (change.kind === 'replace') {
-      const { file, rejects_file } = await this.place('lake', pipeline, change.content, change.files);
-      return { content: change.content, file, rejects_file, moved: false, held: null };
+      const placed = await this.place('lake', pipeline, change.content, change.files);
+      return { content: change.content, ...placed, moved: false, held: null, checked: null };
     }
     if (!before)
       throw new EtlError(
@@ -266,131 +204,74 @@ export class Lake {
         `${pipeline} ${day}: ${change.kind} of a slice that the lake does not have`,
       );
     if (change.kind === 'amend') {
-      const { file, rejects_file } = await this.place('lake', pipeline, change.content, change.files);
-      return { ...before, content: change.content, file, rejects_file, moved: true };
+      const placed = await this.place('lake', pipeline, change.content, change.files);
+      return { ...before, content: change.content, ...placed, moved: true, checked: null };
     }
     if (change.kind === 'respell') {
       const told = await this.place('lake', pipeline, change.content, change.files);
       if (!change.held || !before.held) return { ...before, content: change.content, ...told };
-      const held = await this.place('held', pipeline, change.held.content, change.held.files);
-      return {
-        ...before,
-        content: change.content,
-        ...told,
-        held: { ...before.held, content: change.held.content, ...held },
-      };
+      const placed = await this.place('held', pipeline, change.held.content, change.held.files);
+      const held = { ...before.held, content: change.held.content, ...placed };
+      return { ...before, content: change.content, ...told, held };
     }
     if (change.kind === 'confirm') return { ...before, moved: false, held: null };
     if (change.kind === 'hold') {
-      const { file, rejects_file } = await this.place('held', pipeline, change.content, change.files);
-      return { ...before, held: { content: change.content, file, rejects_file, ...change.hold } };
+      const placed = await this.place('held', pipeline, change.content, change.files);
+      return { ...before, held: { content: change.content, ...placed, ...change.hold }, checked: null };
     }
-    const { held } = before;
+    return this.released(pipeline, day, before);
+  }
+
+  /** The held file stays until the table no longer names it, so that a crash in between loses nothing. */
+  private async released(pipeline: string, day: Day, { held, checked }: SliceEntry): Promise<SliceEntry> {
     if (!held)
       throw new EtlError('usage', 'not_held', `${pipeline} ${day} is not held`, {
         hint: 'see partner-etl status',
       });
-    if (held.file) await this.copyHeld(pipeline, monthOf(day), held.file);
-    return { content: held.content, file: held.file, rejects_file: held.rejects_file, moved: false, held: null };
+    const { content, rejects_file } = held;
+    const file = held.file && fileNameOf('lake', this.tableOf(pipeline), content);
+    if (held.file && file) await this.files.copy(held.file, file);
+    return { content, file, rejects_file, moved: false, held: null, checked };
   }
 
-  private async apply(journal: Journal): Promise<void> {
-    const months = Object.entries(journal.months).map(([name, manifest]) => ({
-      pipeline: path.dirname(name),
-      month: path.basename(name),
-      manifest,
-    }));
-    for (const { pipeline, month, manifest } of months)
-      await writeJson(this.places.manifest(pipeline, month), manifest);
-    await rm(this.places.journal, { force: true });
-    await syncDir(this.places.manifests());
-    for (const { pipeline, month, manifest } of months) await this.sweep(pipeline, month, manifest);
-  }
-
-  /** Moves a slice's files to their names in the month's folders. */
+  /** Moves a slice's files to their names in the lake. */
   private async place(tree: 'lake' | 'held', pipeline: string, content: SliceContent, files: SliceFiles) {
-    const name = fileNameOf(content);
-    const at = (one: Tree) => path.join(this.places.folder(one, pipeline, monthOf(content.day)), name);
-    if (files.file) await moveIntoPlace(files.file, at(tree));
-    if (files.rejectsFile) await moveIntoPlace(files.rejectsFile, at('rejects'));
-    return { file: files.file ? name : null, rejects_file: files.rejectsFile ? name : null };
-  }
-
-  /** The held file stays until the manifest no longer names it, so that a crash in between loses nothing. Half a copy never lies in the table. */
-  private async copyHeld(pipeline: string, month: string, file: string): Promise<void> {
-    const held = path.join(this.places.folder('held', pipeline, month), file);
-    await copyFile(held, `${held}.tmp`);
-    await moveIntoPlace(`${held}.tmp`, path.join(this.places.folder('lake', pipeline, month), file));
-  }
-
-  /**
-   * Removes files of a month that its manifest does not name: older contents, and leftovers of a crash. Not while a damaged manifest
-   * lies aside: what it named may be all that is left.
-   */
-  private async sweep(pipeline: string, month: string, manifest: MonthManifest): Promise<void> {
-    if ((await readIfThere(`${this.places.manifest(pipeline, month)}.damaged`)) !== null) return;
-    const entries = Object.values(manifest.slices);
-    const held = entries.flatMap((e) => (e.held ? [e.held] : []));
-    const keep: Record<Tree, Set<string | null>> = {
-      lake: new Set(entries.map((e) => e.file)),
-      held: new Set(held.map((h) => h.file)),
-      rejects: new Set([...entries, ...held].map((e) => e.rejects_file)),
+    const put = async (from: string | null, into: Tree) => {
+      const file = from && fileNameOf(into, this.tableOf(pipeline), content);
+      if (from && file) await this.files.put(from, file);
+      return file;
     };
-    for (const tree of TREES) {
-      const folder = this.places.folder(tree, pipeline, month);
-      for (const file of await readdir(folder).catch(ignoreMissing)) {
-        const isOurs = file.endsWith('.parquet') || file.endsWith('.tmp');
-        if (isOurs && !keep[tree].has(file)) await rm(path.join(folder, file), { force: true });
-      }
-    }
+    return { file: await put(files.file, tree), rejects_file: await put(files.rejectsFile, 'rejects') };
   }
 
-  private async month(pipeline: string, month: string): Promise<MonthManifest> {
-    const file = this.places.manifest(pipeline, month);
-    // Before it is read: what is written in between is then read the next time.
-    const stamp = this.kept && (await stampOf(file));
-    const known = this.kept?.get(file);
-    if (known && known.stamp === stamp) return known.manifest;
-    const hint = replayHint(this.wholeName(pipeline), month);
-    const manifest = (await readManifest(file, monthManifest, hint)) ?? { layout: LAYOUT, slices: {} };
-    if (stamp !== null) this.kept?.set(file, { stamp, manifest });
-    return manifest;
-  }
-
-  /** Months of a pipeline, oldest first, also those whose manifest lies aside; what else lies there is none of ours. */
-  private async months(pipeline: string): Promise<string[]> {
-    const names = await readdir(this.places.manifests(pipeline)).catch(ignoreMissing);
-    const months = names.flatMap((name) => /^(\d{4}-\d{2})\.json(\.damaged)?$/.exec(name)?.[1] ?? []);
-    return [...new Set(months)].sort();
+  private tableOf(pipeline: string): string {
+    const table = this.tables.get(pipeline);
+    assert(table !== undefined, `the lake holds no slices of ${pipeline}`);
+    return table;
   }
 }
 
-/** What a crash left of files that were about to be renamed into place. */
-async function removeUnfinished(folder: string): Promise<void> {
-  for (const name of await readdir(folder).catch(ignoreMissing))
-    if (name.endsWith('.tmp')) await rm(path.join(folder, name), { force: true });
-}
+const NO_FILES = { file: null, rejects_file: null };
 
-/** Manifests are replaced, never changed in their place: another content is another file. */
-async function stampOf(file: string): Promise<string> {
-  try {
-    const { ino, mtimeNs, size } = await stat(file, { bigint: true });
-    return `${ino} ${mtimeNs} ${size}`;
-  } catch (error) {
-    ignoreMissing(error as NodeJS.ErrnoException);
-    return 'none';
+/** What was read before stays as it was for who has it. */
+function withEntries(before: ReadonlyMap<string, Slices>, entries: readonly NamedEntry[]): ReadonlyMap<string, Slices> {
+  const after = new Map(before);
+  for (const pipeline of new Set(entries.map((one) => one.pipeline))) {
+    const own = entries
+      .filter((one) => one.pipeline === pipeline)
+      .map(({ entry }) => [entry.content.day, entry] as const);
+    const slices = [...new Map([...(before.get(pipeline) ?? []), ...own])];
+    after.set(pipeline, new Map(slices.sort(([a], [b]) => (a < b ? -1 : 1))));
   }
+  return after;
 }
 
-function byDay(a: readonly [string, unknown], b: readonly [string, unknown]): number {
-  return a[0] < b[0] ? -1 : 1;
-}
-
-function isWithin(month: string, { from, to }: DayRange): boolean {
-  return from.slice(0, 7) <= month && month <= to.slice(0, 7);
-}
-
-function ignoreMissing(error: NodeJS.ErrnoException): string[] {
-  if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return [];
-  throw error;
+function withMarks(before: ReadonlyMap<string, Slices>, marks: CheckedSlices | null): ReadonlyMap<string, Slices> {
+  const slices = marks && before.get(marks.pipeline);
+  if (!slices) return before;
+  const marked = marks.days.flatMap((day) => {
+    const entry = slices.get(day);
+    return entry ? [{ pipeline: marks.pipeline, entry: { ...entry, checked: marks.by } }] : [];
+  });
+  return withEntries(before, marked);
 }

@@ -13,7 +13,7 @@ import type { Day } from '../core/days.ts';
 import { type Pipeline, storedColumns } from '../core/pipeline.ts';
 import type { DriftRecord } from '../core/records.ts';
 import { rowHashSql } from '../engine/content.ts';
-import { type Engine, quoteList, quoteName } from '../engine/duckdb.ts';
+import { type Engine, quoteName, readParquet } from '../engine/duckdb.ts';
 import { driftOf } from './drift.ts';
 import { dropTables, readTold, tableNames } from './told.ts';
 import { type ChangedSlice, changedSlices, collectRefused, type Taking, type ToldAndHeld } from './told-slices.ts';
@@ -72,7 +72,7 @@ async function findComing(engine: Engine, { messages, deliveries }: DeliveriesIn
   const { told } = tableNames(deliveries.told.pipeline);
   const files = deliveries.held.knownFiles;
   const unknown = files.length
-    ? `AND NOT EXISTS (SELECT 1 FROM read_parquet(${quoteList(files)}, union_by_name = true) AS k WHERE k.delivery_id = t.delivery_id)`
+    ? `AND NOT EXISTS (SELECT 1 FROM ${readParquet(files, ['union_by_name = true'])} AS k WHERE k.delivery_id = t.delivery_id)`
     : '';
   await engine.run(
     `CREATE OR REPLACE TABLE ${COMING} AS SELECT * FROM ${told} AS t WHERE _reject IS NULL ${unknown}
@@ -109,7 +109,7 @@ async function mergeMessages(
   await engine.run(
     `CREATE OR REPLACE TABLE ${names.known} AS SELECT ${columns.join(', ')} FROM ${
       messages.held.knownFiles.length
-        ? `read_parquet(${quoteList(messages.held.knownFiles)}, union_by_name = true)`
+        ? readParquet(messages.held.knownFiles, ['union_by_name = true'])
         : `(SELECT * FROM ${names.told} LIMIT 0)`
     } SEMI JOIN ${TOUCHED} USING (${key})`,
   );
@@ -142,7 +142,7 @@ async function countDeliveries(engine: Engine, pipeline: Pipeline, knownFiles: r
   const key = identity(pipeline);
   const seen = `${key}, received_at, body_sha256`;
   const before = knownFiles.length
-    ? `SELECT ${seen} FROM read_parquet(${quoteList(knownFiles)}, union_by_name = true) SEMI JOIN ${TOUCHED} USING (${key}) UNION ALL`
+    ? `SELECT ${seen} FROM ${readParquet(knownFiles, ['union_by_name = true'])} SEMI JOIN ${TOUCHED} USING (${key}) UNION ALL`
     : '';
   await engine.run(
     `CREATE OR REPLACE TABLE ${COUNTED} AS

@@ -14,7 +14,7 @@ import { assert } from '../core/errors.ts';
 import type { Pipeline } from '../core/pipeline.ts';
 import type { DriftRecord, SliceContent } from '../core/records.ts';
 import { contentColumnsSql, contentOf, digestOf, emptySlice, hashSumsOf, NO_HASHES } from '../engine/content.ts';
-import { type Engine, quoteName, quoteText } from '../engine/duckdb.ts';
+import { type Engine, quoteName, quoteText, readParquet } from '../engine/duckdb.ts';
 import { driftOf } from './drift.ts';
 import { judgedRows, VERDICT } from './duplicates.ts';
 import { writeSlices } from './parquet.ts';
@@ -137,7 +137,7 @@ async function readLines(engine: Engine, input: NormaliseInput): Promise<string>
   const rows = input.lines === 0 ? `(${select}) LIMIT 0` : `(${select})`;
   const read = await engine.run(`COPY (SELECT ${HASH_STORED} FROM ${rows}) TO ${quoteText(file)} (${options})`);
   assert(read === input.lines, `${input.linesFile}: ${input.lines} lines were written, ${read} read`);
-  return `(SELECT ${HASH_READ} FROM read_parquet(${quoteText(file)}))`;
+  return `(SELECT ${HASH_READ} FROM ${readParquet([file])})`;
 }
 
 /** Parquet has no 128-bit integers (DuckDB would write them as doubles), so a row's hash is stored as two halves. */

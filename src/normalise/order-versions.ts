@@ -10,7 +10,7 @@ import path from 'node:path';
 import type { Day } from '../core/days.ts';
 import { FETCH_COLUMN, OBSERVED_FROM, OBSERVED_ON, type Pipeline, storedColumns } from '../core/pipeline.ts';
 import { rowHashSql } from '../engine/content.ts';
-import { type Engine, quoteList, quoteName, quoteText } from '../engine/duckdb.ts';
+import { type Engine, quoteName, quoteText, readParquet } from '../engine/duckdb.ts';
 import type { ChangedSlice } from './told-slices.ts';
 import {
   asVersion,
@@ -74,7 +74,7 @@ export async function takeVersions(
     if (await isFirstSight(engine, history, known, told)) {
       await mkdir(told.outDir, { recursive: true });
       const { items, versions } = history;
-      await makeRows(engine, versions, `SELECT ${asVersion(items, told)} FROM read_parquet(${quoteList(told.files)})`);
+      await makeRows(engine, versions, `SELECT ${asVersion(items, told)} FROM ${readParquet(told.files)}`);
       return await writeVersions(engine, versions, told.days, known, told.outDir, true);
     }
     await readNow(engine, history, told);
@@ -130,7 +130,7 @@ async function isFirstSight(
   if (files.length === 0 || known.files(days).length > 0) return false;
   const first = quoteName(items.key?.[0] ?? '');
   const { low, high } = await engine.row(
-    `SELECT min(${first}) AS low, max(${first}) AS high FROM read_parquet(${quoteList(files)})`,
+    `SELECT min(${first}) AS low, max(${first}) AS high FROM ${readParquet(files)}`,
   );
   return low !== null && known.elsewhere(days, { min: String(low), max: String(high) }).length === 0;
 }
@@ -144,12 +144,12 @@ export async function unfitting(
 ): Promise<boolean> {
   if (!file) return false;
   const key = (items.key ?? []).map(quoteName).join(', ');
-  const hashed = `SELECT *, ${rowHashSql(items)} AS _hash FROM read_parquet(${quoteList([file])})`;
+  const hashed = `SELECT *, ${rowHashSql(items)} AS _hash FROM ${readParquet([file])}`;
   const seen =
     versionsFile === null
       ? `SELECT * FROM (${hashed}) WHERE false`
       : `SELECT ${key}, arg_max(_hash, ${OBSERVED_FROM}) AS _hash, arg_max(is_present, ${OBSERVED_FROM}) AS _present
-         FROM (SELECT *, ${rowHashSql(items)} AS _hash FROM read_parquet(${quoteList([versionsFile])})) GROUP BY ${key}`;
+         FROM (SELECT *, ${rowHashSql(items)} AS _hash FROM ${readParquet([versionsFile])}) GROUP BY ${key}`;
   const present = versionsFile === null ? seen : `SELECT * FROM (${seen}) WHERE _present`;
   const { n } = await engine.row(`SELECT count(*) AS n FROM (${hashed}) ANTI JOIN (${present}) USING (${key}, _hash)`);
   return Number(n) > 0;
@@ -168,7 +168,7 @@ async function readNow(engine: Engine, history: ItemHistory, { files }: ToldDays
   const { items } = history;
   const names = (items.key ?? []).map((column) => `NULL::VARCHAR AS ${quoteName(column)}`).join(', ');
   const select = files.length
-    ? `SELECT ${keyOf(history)}, ${quoteName(items.day)} AS _day, ${rowHashSql(items)} AS _hash FROM read_parquet(${quoteList(files)})`
+    ? `SELECT ${keyOf(history)}, ${quoteName(items.day)} AS _day, ${rowHashSql(items)} AS _hash FROM ${readParquet(files)}`
     : `SELECT ${names}, NULL::DATE AS _day, NULL::UHUGEINT AS _hash WHERE false`;
   await engine.run(`CREATE OR REPLACE TEMP TABLE ${NOW} AS ${select}`);
 }
@@ -191,9 +191,9 @@ async function readKnown(
   );
   await engine.run(`CREATE OR REPLACE TEMP TABLE ${SOON} (${names})`);
   const files = known.files(days);
-  if (files.length > 0) await engine.run(newest(history, `SELECT * FROM read_parquet(${quoteList(files)})`));
+  if (files.length > 0) await engine.run(newest(history, `SELECT * FROM ${readParquet(files)}`));
   // An item that comes back to a day has a version there, and a newer one where it was in between.
-  const fresh = before.length ? `ANTI JOIN read_parquet(${quoteList(before)}) USING (${key})` : '';
+  const fresh = before.length ? `ANTI JOIN ${readParquet(before)} USING (${key})` : '';
   const makeStrangers = (but: string) =>
     engine.run(
       `CREATE OR REPLACE TEMP TABLE ${STRANGER} AS
@@ -209,12 +209,10 @@ async function readKnown(
   if (others.length === 0) return;
   const among = `SEMI JOIN ${STRANGER} USING (${key})`;
   // Keys first, and the rest only of the files that have them: most have none.
-  const found = await engine.rows(
-    `SELECT DISTINCT filename FROM read_parquet(${quoteList(others)}, filename = true) ${among}`,
-  );
+  const found = await engine.rows(`SELECT DISTINCT filename FROM ${readParquet(others, ['filename = true'])} ${among}`);
   const having = found.map(({ filename }) => String(filename));
   if (having.length === 0) return;
-  const rows = `SELECT * FROM read_parquet(${quoteList(having)}) ${among}`;
+  const rows = `SELECT * FROM ${readParquet(having)} ${among}`;
   if (past === null) return void (await engine.run(newest(history, rows)));
   const { at, on } = past;
   await engine.run(newest(history, `SELECT * FROM (${rows}) WHERE ${OBSERVED_FROM} <= ${instant(at)}`));
@@ -277,7 +275,7 @@ async function gatherRows(
   const { same, gone, lines } = await engine.row(
     `SELECT count(*) FILTER (_present) AS same, count(*) FILTER (NOT _present) AS gone, (SELECT count(*) FROM ${NOW}) AS lines FROM ${CHANGE}`,
   );
-  const told_ = `SELECT ${asVersion(items, told)} FROM read_parquet(${quoteList(told.files)})`;
+  const told_ = `SELECT ${asVersion(items, told)} FROM ${readParquet(told.files)}`;
   if (keptFiles.length === 0 && gone === 0n && same === lines) {
     // The first load of these days: the files as they are, in their order, and nothing in between.
     await makeRows(engine, versions, told_);
@@ -286,7 +284,7 @@ async function gatherRows(
   const parts: string[] = [];
   if (keptFiles.length > 0)
     parts.push(
-      `SELECT v.* FROM read_parquet(${quoteList(keptFiles)}) AS v ANTI JOIN ${CHANGE} AS c
+      `SELECT v.* FROM ${readParquet(keptFiles)} AS v ANTI JOIN ${CHANGE} AS c
          ON ${sameKey(history, 'v', 'c')} AND v.${OBSERVED_FROM} = c._drops`,
     );
   const changed = `(SELECT ${keyOf(history)} FROM ${CHANGE} WHERE _present)`;
@@ -302,7 +300,7 @@ async function gatherRows(
     `COPY (SELECT ${columns.join(', ')} FROM (${parts.join(' UNION ALL BY NAME ')}))
      TO ${quoteText(file)} (FORMAT parquet, COMPRESSION lz4, ROW_GROUP_SIZE 40000)`,
   );
-  await makeRows(engine, versions, `SELECT * FROM read_parquet(${quoteList([file])})`);
+  await makeRows(engine, versions, `SELECT * FROM ${readParquet([file])}`);
   return false;
 }
 

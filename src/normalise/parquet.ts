@@ -16,7 +16,7 @@ const LAYOUT = '1';
 const ROW_GROUP_ROWS = 61_440;
 
 /** COPY options of a slice's file. */
-export function parquetOptions(pipeline: Pipeline, content: Pick<SliceContent, 'day' | 'digest' | 'fetch_id'>): string {
+export function parquetOptions(pipeline: Pipeline, content: SliceContent): string {
   const ids = storedColumns(pipeline).map((c) => `${quoteName(c.column)}: ${c.id}`);
   const metadata = {
     'partner_etl.layout': LAYOUT,
@@ -25,6 +25,8 @@ export function parquetOptions(pipeline: Pipeline, content: Pick<SliceContent, '
     'partner_etl.day': content.day,
     'partner_etl.digest': content.digest,
     'partner_etl.fetch_id': content.fetch_id,
+    'partner_etl.fetched_at': content.fetched_at,
+    'partner_etl.duplicates': String(content.duplicates),
   };
   const pairs = Object.entries(metadata).map(([name, value]) => `${quoteName(name)}: ${quoteText(value)}`);
   return `FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${ROW_GROUP_ROWS}, FIELD_IDS {${ids.join(', ')}}, KV_METADATA {${pairs.join(', ')}}`;

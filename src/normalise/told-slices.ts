@@ -16,7 +16,7 @@ import {
   NO_HASHES,
   rowHashSql,
 } from '../engine/content.ts';
-import { type Engine, quoteList, quoteName, quoteText, type Row } from '../engine/duckdb.ts';
+import { type Engine, quoteList, quoteName, quoteText, type Row, readParquet } from '../engine/duckdb.ts';
 import { writeSlices } from './parquet.ts';
 import { rejectHashes, writeRejects } from './rejects.ts';
 import { type Told, tableNames } from './told.ts';
@@ -96,7 +96,7 @@ export async function collectRefused(
   );
   if (held.rejectFiles.length > 0)
     await engine.run(
-      `DELETE FROM ${refused} WHERE (${same}) IN (SELECT (${same}) FROM read_parquet(${quoteList(held.rejectFiles)}))`,
+      `DELETE FROM ${refused} WHERE (${same}) IN (SELECT (${same}) FROM ${readParquet(held.rejectFiles)})`,
     );
   return Number(seen);
 }
@@ -167,7 +167,7 @@ async function gatherRows(
   const slices = days.map((day) => held.slice(day));
   const files = slices.flatMap(({ file }) => file ?? []);
   const before = files.length
-    ? `UNION ALL SELECT ${columns}, -1 AS _item FROM read_parquet(${quoteList(files)}, union_by_name = true) WHERE ${staying}`
+    ? `UNION ALL SELECT ${columns}, -1 AS _item FROM ${readParquet(files, ['union_by_name = true'])} WHERE ${staying}`
     : '';
   await engine.run(
     `CREATE OR REPLACE VIEW ${names.rows} AS SELECT *, ${rowHashSql(pipeline)} AS _hash, NULL AS _reject, false AS _duplicate FROM (
@@ -176,7 +176,7 @@ async function gatherRows(
   const rejectFiles = slices.flatMap(({ rejectsFile }) => rejectsFile ?? []);
   if (rejectFiles.length > 0)
     await engine.run(
-      `INSERT INTO ${names.refused} SELECT fetch_id, item, slice_day, reason, detail, raw FROM read_parquet(${quoteList(rejectFiles)})`,
+      `INSERT INTO ${names.refused} SELECT fetch_id, item, slice_day, reason, detail, raw FROM ${readParquet(rejectFiles)}`,
     );
 }
 

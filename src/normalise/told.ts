@@ -17,7 +17,7 @@ import {
   type Versions,
 } from '../core/pipeline.ts';
 import { rowHashSql } from '../engine/content.ts';
-import { type Engine, quoteList, quoteName, quoteText } from '../engine/duckdb.ts';
+import { type Engine, quoteName, quoteText, readParquet } from '../engine/duckdb.ts';
 import { lineColumns, typedSelect } from './typing.ts';
 
 /** Rows as they were told, every value as text under the names of the declaration's fields. */
@@ -90,7 +90,7 @@ export async function readKnown(engine: Engine, pipeline: Pipeline, files: reado
   }
   const newest = `row_number() OVER (PARTITION BY ${things} ORDER BY ${quoteName(OBSERVED_FROM)} DESC) = 1`;
   await engine.run(
-    `CREATE OR REPLACE TABLE ${known} AS SELECT ${select} FROM read_parquet(${quoteList(files)}, union_by_name = true) QUALIFY ${newest}`,
+    `CREATE OR REPLACE TABLE ${known} AS SELECT ${select} FROM ${readParquet(files, ['union_by_name = true'])} QUALIFY ${newest}`,
   );
 }
 

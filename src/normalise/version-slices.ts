@@ -5,7 +5,7 @@ import type { Day } from '../core/days.ts';
 import { FETCH_COLUMN, OBSERVED_FROM, OBSERVED_ON, type Pipeline, storedColumns } from '../core/pipeline.ts';
 import type { SliceContent } from '../core/records.ts';
 import { contentColumnsSql, contentOf, digestOf, hashSumsOf, NO_HASHES, rowHashSql } from '../engine/content.ts';
-import { type Engine, quoteList, quoteName, quoteText } from '../engine/duckdb.ts';
+import { type Engine, quoteName, quoteText, readParquet } from '../engine/duckdb.ts';
 import { writeSlices } from './parquet.ts';
 import type { ChangedSlice } from './told-slices.ts';
 
@@ -46,9 +46,7 @@ export async function seedVersions(
   outDir: string,
 ): Promise<ChangedSlice[]> {
   await mkdir(outDir, { recursive: true });
-  const parts = [...seeds.values()].map(
-    (seed) => `SELECT ${asVersion(items, seed)} FROM read_parquet(${quoteList([seed.file])})`,
-  );
+  const parts = [...seeds.values()].map((seed) => `SELECT ${asVersion(items, seed)} FROM ${readParquet([seed.file])}`);
   try {
     await makeRows(engine, versions, parts.join(' UNION ALL BY NAME '));
     return await writeVersions(engine, versions, [...seeds.keys()], known, outDir, true);

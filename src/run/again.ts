@@ -10,10 +10,8 @@ import type { SliceChange } from '../lake/lake.ts';
 import { releaseFromChecks } from './check-holds.ts';
 import { pipelineNamed, type RunContext } from './context.ts';
 import { demandKnown } from './demand-answers.ts';
-import { saveChecked } from './fetching.ts';
 import { replayInbox } from './inbox.ts';
-import { type IsLost, mendingMonths } from './lost-months.ts';
-import { amendedDays, amendLosers } from './moved.ts';
+import { amendLosers } from './moved.ts';
 import { heldWithoutOutdated, historyOf, seedHistory, toldSlices, versionChanges } from './order-versions.ts';
 import { demandUnpruned } from './pruned.ts';
 import { mendHistory } from './remade-versions.ts';
@@ -37,27 +35,23 @@ function replayDays(
   range: DayRange,
   isWanted: (day: Day) => boolean,
 ): Promise<RunOutcome> {
-  return runSession(given, command, [pipeline], (session) =>
-    mendingMonths(session, pipeline, range, async (isLost) => {
-      const { context } = session;
-      const answers = await answersToReplay(context, pipeline, { range, isWanted, isLost });
-      session.tally.changed += await mendHistory(session, pipeline, range, isLost);
-      context.progress.begin(pipeline.name, answers.length, 'answer');
-      for (const [index, { fetch, days }] of answers.entries()) {
-        if (context.signal.aborted) break;
-        const fields = { pipeline: pipeline.name, slice: sliceText(days[0] ?? '', days.at(-1) ?? '') };
-        await spanning(context.tracer, 'window', fields, () => replayAnswer(session, pipeline, fetch, days, index));
-      }
-      await saveChecked(session, pipeline);
-      context.progress.end(pipeline.name);
-    }),
-  );
+  return runSession(given, command, [pipeline], async (session) => {
+    const { context } = session;
+    const answers = await answersToReplay(context, pipeline, { range, isWanted });
+    session.tally.changed += await mendHistory(session, pipeline, range);
+    context.progress.begin(pipeline.name, answers.length, 'answer');
+    for (const [index, { fetch, days }] of answers.entries()) {
+      if (context.signal.aborted) break;
+      const fields = { pipeline: pipeline.name, slice: sliceText(days[0] ?? '', days.at(-1) ?? '') };
+      await spanning(context.tracer, 'window', fields, () => replayAnswer(session, pipeline, fetch, days, index));
+    }
+    context.progress.end(pipeline.name);
+  });
 }
 
 interface Wanted {
   readonly range: DayRange;
   readonly isWanted: (day: Day) => boolean;
-  readonly isLost: IsLost;
 }
 
 async function replayAnswer(
@@ -71,10 +65,7 @@ async function replayAnswer(
   const { window_from: from, window_to: to } = fetch;
   try {
     const taken = await takeFromVault(context, pipeline, fetch, path.join(session.work, `replay-${index}`));
-    const result = await applyWindow(context, engine, pipeline, await session.checked(pipeline), taken, {
-      days,
-      isReplay: true,
-    });
+    const result = await applyWindow(context, engine, pipeline, taken, { days, isReplay: true });
     tally.add(result);
     session.ledger.drift.push(...result.drift);
     context.progress.window(pipeline.name, {
@@ -105,15 +96,13 @@ export async function retryRejects(context: RunContext, name: string): Promise<R
 /**
  * The newest sound answer for each day of the range, in the order in which they were fetched, so that an item that moved ends
  * where it was seen last. A day that lost an item and was not asked for since is left out: its answer is older than the move.
- * Of a day of which the lake has neither items nor versions any more all answers count: its history is made of them; and so is
- * what is held of a day whose manifest was damaged.
+ * Of a day of which the lake has neither items nor versions any more all answers count: its history is made of them, and what was
+ * held of it is held again.
  */
-async function answersToReplay(context: RunContext, pipeline: Pipeline, { range, isWanted, isLost }: Wanted) {
+async function answersToReplay(context: RunContext, pipeline: Pipeline, { range, isWanted }: Wanted) {
   const slices = await context.lake.slices(pipeline.name);
   const history = historyOf(context, pipeline);
   const versions = history && (await context.lake.slices(history.name));
-  const hasNewest = (day: Day) =>
-    versions ? versions.has(day) || slices.has(day) : slices.has(day) || !isLost(pipeline.name, day);
   const wanted = new Map<Day, FetchRecord[]>();
   const known = new Set<string>();
   // Under a hold lies an older answer, which the slice is made of.
@@ -121,13 +110,17 @@ async function answersToReplay(context: RunContext, pipeline: Pipeline, { range,
     const entry = slices.get(day);
     return entry?.held != null && entry.content.fetch_id === id && pruned === undefined;
   };
+  const countsBesideNewer = (day: Day, fetch: FetchRecord) => {
+    if (slices.has(day) || versions?.has(day)) return isHeldOn(day, fetch);
+    return history !== null || fetch.pruned_at === undefined;
+  };
   for await (const fetch of context.vault.fetches(pipeline.name)) {
     known.add(fetch.fetch_id);
     if (fetch.outcome !== 'ok' || !fetch.vault_path || !fetch.window_from || !fetch.window_to) continue;
     const covered = { from: maxDay(range.from, fetch.window_from), to: minDay(range.to, fetch.window_to) };
     for (const day of daysOf(covered))
       if (isWanted(day) && !slices.get(day)?.moved)
-        wanted.set(day, [...(wanted.get(day) ?? []).filter((one) => !hasNewest(day) || isHeldOn(day, one)), fetch]);
+        wanted.set(day, [...(wanted.get(day) ?? []).filter((one) => countsBesideNewer(day, one)), fetch]);
   }
   if (wanted.size === 0)
     throw new EtlError(
@@ -140,7 +133,7 @@ async function answersToReplay(context: RunContext, pipeline: Pipeline, { range,
     );
   const replaced = [...wanted.keys()].sort().flatMap((day) => {
     const entry = slices.get(day);
-    return entry && !isLost(pipeline.name, day) ? [{ day, fetchId: entry.content.fetch_id }] : [];
+    return entry ? [{ day, fetchId: entry.content.fetch_id }] : [];
   });
   demandKnown(pipeline, replaced, known);
   demandUnpruned(
@@ -182,7 +175,7 @@ export async function runRelease(context: RunContext, name: string, day: Day): P
     if (pipeline.versions) return releaseVersions(session, pipeline, held.content.fetch_id);
     const versionsDir = path.join(session.work, 'versions');
     await seedHistory(context, session.engine, pipeline, versionsDir);
-    const whole = { content: held.content, ...context.lake.heldFiles(name, held) };
+    const whole = { content: held.content, ...context.lake.heldFiles(held) };
     const folder = path.join(session.work, 'amended');
     const rest = await heldWithoutOutdated(context, session.engine, pipeline, whole, path.join(folder, 'held'));
     const content = rest?.content ?? held.content;
@@ -196,9 +189,6 @@ export async function runRelease(context: RunContext, name: string, day: Day): P
     });
     const released: SliceChange[] = [{ kind: 'release', pipeline: name, day }, ...(rest ? [rest] : [])];
     await context.lake.commit([...released, ...losers, ...versions]);
-    const checked = await session.checked(pipeline);
-    for (const amended of amendedDays([...released, ...losers])) checked.forget(amended);
-    await saveChecked(session, pipeline);
     session.tally.changed += 1 + losers.length;
   });
 }

@@ -9,7 +9,7 @@ import path from 'node:path';
 import { isoTime } from '../core/clock.ts';
 import { OBSERVED_FROM, type Pipeline } from '../core/pipeline.ts';
 import { moveIntoPlace } from '../disk/atomic.ts';
-import { type Engine, quoteList, quoteName, quoteText } from '../engine/duckdb.ts';
+import { type Engine, quoteName, quoteText, readParquet } from '../engine/duckdb.ts';
 import { versionsOf } from '../normalise/told.ts';
 import type { RunContext } from './context.ts';
 
@@ -28,7 +28,7 @@ export async function readAsked(engine: Engine, context: Pick<RunContext, 'paths
     `CREATE OR REPLACE TABLE asked (${[...things, ...OWN].map(({ name, type }) => `${quoteName(name)} ${type}`).join(', ')})`,
   );
   try {
-    await engine.run(`INSERT INTO asked BY NAME SELECT * FROM read_parquet(${quoteList([file])})`);
+    await engine.run(`INSERT INTO asked BY NAME SELECT * FROM ${readParquet([file])}`);
   } catch {
     await engine.run('DELETE FROM asked'); // not there yet, or damaged: everything counts as never asked
   }

@@ -84,7 +84,6 @@ export const STEPS = [
   'answer-received',
   'normalised',
   'lake-committed',
-  'checked-saved',
   'published-early',
   'publishing',
   'published',

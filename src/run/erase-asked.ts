@@ -2,7 +2,7 @@
 import { rm, stat } from 'node:fs/promises';
 import type { Pipeline } from '../core/pipeline.ts';
 import { moveIntoPlace } from '../disk/atomic.ts';
-import { type Engine, quoteList, quoteName, quoteText } from '../engine/duckdb.ts';
+import { type Engine, quoteName, quoteText, readParquet } from '../engine/duckdb.ts';
 import { findTexts, makeRespelled, RESPELLED } from '../engine/respell.ts';
 import type { MaskScope } from '../extract/mask-text.ts';
 import { askedFile } from './asked.ts';
@@ -23,7 +23,7 @@ export async function maskAsked(
   if (!(await stat(file).catch(() => null))) return 0;
   const things = pipeline.versions?.of ?? [];
   const respellings = respellingsOf(pipeline, scope, sought).filter(({ column }) => things.includes(column));
-  const rows = `read_parquet(${quoteList([file])})`;
+  const rows = readParquet([file]);
   const pairs = new Map<string, string>();
   for (const respelling of respellings)
     for (const [old, fresh] of (await findTexts(engine, rows, respelling)).pairs)

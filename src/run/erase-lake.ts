@@ -4,11 +4,11 @@ import path from 'node:path';
 import { asEtlError, EtlError } from '../core/errors.ts';
 import { type Pipeline, storedColumns } from '../core/pipeline.ts';
 import type { SliceContent } from '../core/records.ts';
-import { type Engine, quoteList, quoteName, quoteText } from '../engine/duckdb.ts';
+import type { SliceEntry } from '../core/slices.ts';
+import { type Engine, quoteName, quoteText, readParquet } from '../engine/duckdb.ts';
 import { measureSlice } from '../engine/measure.ts';
 import { findTexts, makeRespelled, RESPELLED, type Respelling } from '../engine/respell.ts';
 import type { MaskScope } from '../extract/mask-text.ts';
-import type { SliceEntry } from '../lake/entries.ts';
 import type { SliceChange, SliceFiles } from '../lake/lake.ts';
 import { parquetOptions } from '../normalise/parquet.ts';
 import type { RunContext } from './context.ts';
@@ -93,7 +93,7 @@ interface RespelledSlice {
 
 async function respellPipeline(context: RunContext, work: Work): Promise<RespelledSlice[]> {
   const entries = [...(await context.lake.slices(work.pipeline.name)).values()];
-  const wholes = (entry: SliceEntry) => wholesOf(context, work.pipeline, entry);
+  const wholes = (entry: SliceEntry) => wholesOf(context, entry);
   const holding = await filesHolding(work, entries.flatMap(wholes));
   const respelledSlices: RespelledSlice[] = [];
   for (const before of entries) {
@@ -114,10 +114,10 @@ function changeOf({ name }: Pipeline, told: Whole, kept: Whole | null): SliceCha
 }
 
 /** What the slice holds, and behind it what is held of it. */
-function wholesOf({ lake }: RunContext, { name }: Pipeline, entry: SliceEntry): Whole[] {
-  const now = { content: entry.content, file: lake.rowsFile(name, entry), rejectsFile: lake.rejectsFile(name, entry) };
+function wholesOf({ lake }: RunContext, entry: SliceEntry): Whole[] {
+  const now = { content: entry.content, file: lake.rowsFile(entry), rejectsFile: lake.rejectsFile(entry) };
   if (!entry.held) return [now];
-  return [now, { content: entry.held.content, ...lake.heldFiles(name, entry.held) }];
+  return [now, { content: entry.held.content, ...lake.heldFiles(entry.held) }];
 }
 
 /** The files in which something may stand. */
@@ -130,10 +130,8 @@ async function filesHolding(
     const where = respellings.map((one) => `(${one.where})`).join(' OR ');
     const there = files.flatMap((file) => file ?? []);
     for (let at = 0; where !== '' && at < there.length; at += FILES_A_STATEMENT) {
-      const some = quoteList(there.slice(at, at + FILES_A_STATEMENT));
-      const holding = await engine.rows(
-        `SELECT DISTINCT filename FROM read_parquet(${some}, filename = true, union_by_name = true) WHERE ${where}`,
-      );
+      const some = readParquet(there.slice(at, at + FILES_A_STATEMENT), ['filename = true', 'union_by_name = true']);
+      const holding = await engine.rows(`SELECT DISTINCT filename FROM ${some} WHERE ${where}`);
       for (const { filename } of holding) found.add(String(filename));
     }
   };
@@ -178,7 +176,7 @@ async function gather(
 ): Promise<number> {
   let values = 0;
   for (const respelling of file === null ? [] : respellings) {
-    const found = await findTexts(engine, `read_parquet(${quoteList([file!])})`, respelling);
+    const found = await findTexts(engine, readParquet([file!]), respelling);
     values += found.rows;
     for (const [old, fresh] of found.pairs) pairs.set(`${respelling.column}\u001f${old}`, fresh);
   }
@@ -198,7 +196,7 @@ export function respelled(column: string, respellings: readonly Respelling[]): s
 
 function rowsOf({ pipeline, rows }: Work, file: string): string {
   const columns = storedColumns(pipeline).map(({ column }) => respelled(column, rows));
-  return `(SELECT ${columns.join(', ')} FROM read_parquet(${quoteList([file])}))`;
+  return `(SELECT ${columns.join(', ')} FROM ${readParquet([file])})`;
 }
 
 async function writeRows({ engine, pipeline }: Work, rows: string, content: SliceContent, to: string): Promise<string> {
@@ -222,7 +220,7 @@ async function writeRejects(
   }
   const columns = ['pipeline', 'slice_day', 'fetch_id', 'item', 'reason', 'detail', 'raw'];
   await engine.run(
-    `COPY (SELECT ${columns.map((column) => respelled(column, rejects)).join(', ')} FROM read_parquet(${quoteList([file])}) ORDER BY item)
+    `COPY (SELECT ${columns.map((column) => respelled(column, rejects)).join(', ')} FROM ${readParquet([file])} ORDER BY item)
      TO ${quoteText(to)} (FORMAT parquet, COMPRESSION zstd)`,
   );
   return to;
@@ -239,11 +237,11 @@ export async function itemsInLake(
   for (const pipeline of orders.length === 0 ? [] : context.pipelines)
     if (pipeline.columns.some(({ column }) => column === 'order_item_id'))
       for (const entry of (await context.lake.slices(pipeline.name)).values())
-        files.push(...wholesOf(context, pipeline, entry).flatMap(({ file }) => file ?? []));
+        files.push(...wholesOf(context, entry).flatMap(({ file }) => file ?? []));
   for (let at = 0; at < files.length; at += FILES_A_STATEMENT) {
     const rows = await engine
       .rows(
-        `SELECT DISTINCT order_id, order_item_id FROM read_parquet(${quoteList(files.slice(at, at + FILES_A_STATEMENT))}, union_by_name = true)
+        `SELECT DISTINCT order_id, order_item_id FROM ${readParquet(files.slice(at, at + FILES_A_STATEMENT), ['union_by_name = true'])}
        WHERE order_id IN (${orders.map(quoteText).join(', ')})`,
       )
       .catch(() => []);

@@ -20,6 +20,7 @@ import { Engine } from '../engine/duckdb.ts';
 import { Erasures, erasuresFolder } from '../extract/erasures.ts';
 import { type MaskScope, maskText, scopesOf } from '../extract/mask-text.ts';
 import { Masker } from '../extract/masker.ts';
+import { renameAnswers } from '../store/slices.ts';
 import type { RunContext } from './context.ts';
 import { maskAsked } from './erase-asked.ts';
 import { erasedTables, type Renamed, type Sought } from './erase-columns.ts';
@@ -178,6 +179,7 @@ class Erasing {
     const lake = await this.respellLake();
     await step('lake', 'committed');
     const { answers, others, hashes } = await this.maskVault();
+    if (!isDryRun) await renameAnswers(context.state, hashes);
     const work: FileWork = {
       context,
       erasures: sought.erasures,

@@ -4,8 +4,8 @@ import { asEtlError } from '../core/errors.ts';
 import { bornMs } from '../core/ids.ts';
 import type { Pipeline } from '../core/pipeline.ts';
 import type { DriftRecord, FetchRecord, RejectRecord, SliceContent } from '../core/records.ts';
-import { Engine, quoteList, quoteText } from '../engine/duckdb.ts';
-import type { HeldSlice } from '../lake/entries.ts';
+import type { HeldSlice } from '../core/slices.ts';
+import { Engine, quoteText, readParquet } from '../engine/duckdb.ts';
 import type { HoldRecord, QueryResult } from '../warehouse/target.ts';
 import { askTarget } from './ask-target.ts';
 import { allCheckHolds } from './check-holds.ts';
@@ -51,7 +51,7 @@ export async function explain(context: RunContext, name: string, day: Day): Prom
     fetches.push(fetch);
     if (fetches.length > FETCHES_SHOWN) fetches.shift();
   }
-  const file = entry ? context.lake.rejectsFile(pipeline.name, entry) : null;
+  const file = entry ? context.lake.rejectsFile(entry) : null;
   const checkHolds = await allCheckHolds(context);
   return {
     pipeline: name,
@@ -125,7 +125,7 @@ export async function listRejects(
   const files: string[] = [];
   for (const pipeline of pipelines)
     for (const entry of (await context.lake.slices(pipeline.name)).values()) {
-      const file = context.lake.rejectsFile(pipeline.name, entry);
+      const file = context.lake.rejectsFile(entry);
       if (file) files.push(file);
     }
   return files.length === 0 ? [] : rejectsIn(context, files, limit);
@@ -135,7 +135,7 @@ async function rejectsIn(context: RunContext, files: readonly string[], limit: n
   const engine = await Engine.open({ tempDir: context.paths.work });
   try {
     const rows = await engine.rows(
-      `SELECT pipeline, slice_day::VARCHAR AS slice_day, fetch_id, item, reason, detail, raw FROM read_parquet(${quoteList(files)})
+      `SELECT pipeline, slice_day::VARCHAR AS slice_day, fetch_id, item, reason, detail, raw FROM ${readParquet(files)}
        ORDER BY slice_day DESC, pipeline, item LIMIT ${limit}`,
     );
     return rows.map((row) => ({ ...row, item: Number(row.item) }) as unknown as RejectRecord);

@@ -3,7 +3,7 @@
  * the two use different resources (the network and one core here, DuckDB's threads there).
  */
 import path from 'node:path';
-import { addDays, type Day } from '../core/days.ts';
+import type { Day } from '../core/days.ts';
 import { asEtlError, type EtlError } from '../core/errors.ts';
 import { sliceText } from '../core/log.ts';
 import type { Pipeline } from '../core/pipeline.ts';
@@ -12,7 +12,7 @@ import type { ProgressBudget } from '../core/progress.ts';
 import type { Span } from '../core/tracer.ts';
 import { reportBudget } from '../partner/reports.ts';
 import { daysWithoutAnswer } from './answers-behind.ts';
-import { type Partner, settingsOf } from './context.ts';
+import type { Partner } from './context.ts';
 import type { Partners } from './partners.ts';
 import type { WindowPlan } from './pipeline-plan.ts';
 import type { Session } from './session.ts';
@@ -52,7 +52,6 @@ export async function fetchPipeline(session: Session, partners: Partners, plan: 
       context.progress.note(`${pipeline.name}: ${failures} windows failed in a row, the rest waits for the next run`);
     break;
   }
-  await saveChecked(session, pipeline);
   context.progress.end(pipeline.name);
 }
 
@@ -113,7 +112,7 @@ async function settle(
   const { context, engine, tally, ledger } = session;
   const { from, to } = taken.range;
   try {
-    const result = await applyWindow(context, engine, pipeline, await session.checked(pipeline), taken, { anew });
+    const result = await applyWindow(context, engine, pipeline, taken, { anew });
     tally.add(result);
     ledger.drift.push(...result.drift);
     context.progress.window(pipeline.name, { from, to, rows: result.rows, changed: result.changed });
@@ -121,12 +120,4 @@ async function settle(
   } catch (thrown) {
     return asEtlError(thrown).about({ pipeline: pipeline.name, window: `${from}..${to}` });
   }
-}
-
-export async function saveChecked(session: Session, pipeline: Pipeline): Promise<void> {
-  const { context } = session;
-  const { lookbackDays } = settingsOf(context, pipeline);
-  const keepFrom = addDays(context.today, -lookbackDays - 7);
-  await (await session.checked(pipeline)).save(await context.lake.slices(pipeline.name), keepFrom);
-  await context.step('checked-saved', pipeline.name);
 }

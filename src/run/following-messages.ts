@@ -2,7 +2,7 @@
 import { addDays, dayAt } from '../core/days.ts';
 import { LIMITS } from '../core/limits.ts';
 import type { Pipeline } from '../core/pipeline.ts';
-import { quoteList } from '../engine/duckdb.ts';
+import { readParquet } from '../engine/duckdb.ts';
 import type { PartnerSettings } from '../partner/settings.ts';
 import { linkCall } from '../partner/subscriptions.ts';
 import type { RunContext } from './context.ts';
@@ -18,12 +18,12 @@ export type IsOwn = (href: string) => boolean;
 export async function recentMessages({ lake, clock, timeZone }: RunContext): Promise<string> {
   const since = addDays(dayAt(clock.now(), timeZone), -MESSAGE_DAYS);
   const slices = [...(await lake.slices(MESSAGES))].filter(([day]) => day >= since);
-  const files = slices.flatMap(([, entry]) => lake.rowsFile(MESSAGES, entry) ?? []);
+  const files = slices.flatMap(([, entry]) => lake.rowsFile(entry) ?? []);
   return files.length === 0
     ? `(SELECT NULL::VARCHAR AS resource, NULL::VARCHAR AS resource_id, NULL::VARCHAR AS links, NULL::TIMESTAMPTZ AS told_at,
          NULL::VARCHAR AS fetch_id LIMIT 0)`
     : `(SELECT resource, resource_id, links::VARCHAR AS links, first_delivered_at AS told_at, fetch_id
-         FROM read_parquet(${quoteList(files)}, union_by_name = true))`;
+         FROM ${readParquet(files, ['union_by_name = true'])})`;
 }
 
 /** Which links may be followed. Without settings no call can be made, and every link counts as one that could be. */

@@ -5,7 +5,7 @@
 import { isoTime } from '../core/clock.ts';
 import { isPathId } from '../core/ids.ts';
 import type { Pipeline } from '../core/pipeline.ts';
-import { type Engine, quoteList, quoteText, type Row } from '../engine/duckdb.ts';
+import { type Engine, quoteText, type Row, readParquet } from '../engine/duckdb.ts';
 import { isEnded } from '../extract/subscription-shapes.ts';
 import { isExactArray, isExactObject, parseExact } from '../json/exact-json.ts';
 import { DriftCounts } from '../sources/lines.ts';
@@ -80,11 +80,11 @@ async function toldProcesses(context: RunContext): Promise<string> {
 /** A row for each process that the lake has. */
 async function knownProcesses({ lake }: RunContext, engine: Engine, pipeline: Pipeline): Promise<string> {
   const slices = [...(await lake.slices(pipeline.name)).values()];
-  const files = slices.flatMap((entry) => lake.rowsFile(pipeline.name, entry) ?? []);
+  const files = slices.flatMap((entry) => lake.rowsFile(entry) ?? []);
   if (files.length === 0)
     return `SELECT NULL::VARCHAR AS id, NULL::TIMESTAMPTZ AS first_seen, NULL::TIMESTAMPTZ AS last_seen, false AS is_found,
       false AS started, false AS ended LIMIT 0`;
-  const versions = `read_parquet(${quoteList(files)}, union_by_name = true)`;
+  const versions = readParquet(files, ['union_by_name = true']);
   const statuses = await engine.rows(`SELECT DISTINCT status FROM ${versions} WHERE status IS NOT NULL`);
   const ends = statuses.map(({ status }) => String(status)).filter(isEnded);
   const ended = ends.length === 0 ? 'false' : `coalesce(status IN (${ends.map(quoteText).join(', ')}), false)`;

@@ -1,7 +1,7 @@
 /** What the lake holds of a pipeline whose rows are versions, as normalise asks for it. */
 import type { Day } from '../core/days.ts';
 import type { Pipeline } from '../core/pipeline.ts';
-import type { SliceEntry } from '../lake/entries.ts';
+import type { SliceEntry } from '../core/slices.ts';
 import type { Lake } from '../lake/lake.ts';
 import type { Held } from '../normalise/told-slices.ts';
 
@@ -31,8 +31,8 @@ export async function slicesIn(
 export async function heldIn(place: VersionPlace, pipeline: Pipeline): Promise<Held> {
   const slices = await slicesIn(place, pipeline);
   const files = ({ lake, entry }: { lake: Lake; entry: SliceEntry }) => ({
-    file: lake.rowsFile(pipeline.name, entry),
-    rejectsFile: lake.rejectsFile(pipeline.name, entry),
+    file: lake.rowsFile(entry),
+    rejectsFile: lake.rejectsFile(entry),
   });
   const known = [...slices.values()].map(files);
   return {

@@ -13,7 +13,7 @@ import { asEtlError, assert, EtlError } from '../core/errors.ts';
 import { earliestId } from '../core/ids.ts';
 import { type Pipeline, partsOf } from '../core/pipeline.ts';
 import type { FetchRecord } from '../core/records.ts';
-import { quoteList } from '../engine/duckdb.ts';
+import { readParquet } from '../engine/duckdb.ts';
 import { maskedDelivery } from '../extract/masked-file.ts';
 import { type DeliveryLines, PushLines } from '../extract/push-lines.ts';
 import { deliveryLine, readDeliveries } from '../extract/stored-deliveries.ts';
@@ -24,7 +24,6 @@ import { inboxSize, lastDelivery, readInbox, removeDeliveries, type StoredDelive
 import type { RunContext } from './context.ts';
 import { maskSetAside } from './erase-files.ts';
 import { heldIn, slicesIn, type VersionPlace } from './held.ts';
-import { mendingMonths } from './lost-months.ts';
 import type { InboxPlan } from './pipeline-plan.ts';
 import { remake } from './remaking.ts';
 import { type RunOutcome, runSession, type Session } from './session.ts';
@@ -80,35 +79,33 @@ export function replayInbox(
   command: string,
   range: DayRange,
 ): Promise<RunOutcome> {
-  return runSession(given, command, [pipeline, ...partsOf(given.pipelines, pipeline)], (session) =>
-    mendingMonths(session, pipeline, range, async () => {
-      const { context } = session;
-      const fetches: FetchRecord[] = [];
-      // Retention deletes only what brought no row.
-      for await (const fetch of context.vault.fetches(pipeline.name))
-        if (fetch.outcome === 'ok' && fetch.pruned_at === undefined && dayOf(context, fetch) >= range.from)
-          fetches.push(fetch);
-      await demandAll(session, pipeline, range.from, fetches);
-      context.progress.begin(pipeline.name, fetches.length, 'answer');
-      const folder = path.join(session.work, 'replayed');
-      const changed = await remake(session, pipeline, range.from, async (place) => {
-        const lines = await openLines(context, folder);
-        for (const fetch of fetches) {
-          const name = fetch.vault_path ?? fetch.fetch_id;
-          await lines.take(fetch.fetch_id, readDeliveries(context.vault.answer(fetch, true), name));
-        }
-        const fetchId = fetches.at(-1)!.fetch_id;
-        const result = await applyLines(session, pipeline, await lines.close(), { fetchId, folder, place });
-        session.tally.add(result);
-        session.ledger.drift.push(...result.drift);
-      });
-      session.tally.changed = changed;
-      const { from, to } = range;
-      const { rows } = session.tally;
-      context.progress.window(pipeline.name, { from, to, rows, changed, units: fetches.length });
-      context.progress.end(pipeline.name);
-    }),
-  );
+  return runSession(given, command, [pipeline, ...partsOf(given.pipelines, pipeline)], async (session) => {
+    const { context } = session;
+    const fetches: FetchRecord[] = [];
+    // Retention deletes only what brought no row.
+    for await (const fetch of context.vault.fetches(pipeline.name))
+      if (fetch.outcome === 'ok' && fetch.pruned_at === undefined && dayOf(context, fetch) >= range.from)
+        fetches.push(fetch);
+    await demandAll(session, pipeline, range.from, fetches);
+    context.progress.begin(pipeline.name, fetches.length, 'answer');
+    const folder = path.join(session.work, 'replayed');
+    const changed = await remake(session, pipeline, range.from, async (place) => {
+      const lines = await openLines(context, folder);
+      for (const fetch of fetches) {
+        const name = fetch.vault_path ?? fetch.fetch_id;
+        await lines.take(fetch.fetch_id, readDeliveries(context.vault.answer(fetch, true), name));
+      }
+      const fetchId = fetches.at(-1)!.fetch_id;
+      const result = await applyLines(session, pipeline, await lines.close(), { fetchId, folder, place });
+      session.tally.add(result);
+      session.ledger.drift.push(...result.drift);
+    });
+    session.tally.changed = changed;
+    const { from, to } = range;
+    const { rows } = session.tally;
+    context.progress.window(pipeline.name, { from, to, rows, changed, units: fetches.length });
+    context.progress.end(pipeline.name);
+  });
 }
 
 /** Rows of messages that are not in the vault any more would be gone afterwards. */
@@ -125,9 +122,9 @@ async function demandAll(
   const [part] = partsOf(context.pipelines, pipeline);
   assert(part, `${pipeline.name} has no part for its deliveries`);
   const slices = [...(await context.lake.slices(part.name))].filter(([day]) => day >= from);
-  const files = slices.flatMap(([, entry]) => context.lake.rowsFile(part.name, entry) ?? []);
+  const files = slices.flatMap(([, entry]) => context.lake.rowsFile(entry) ?? []);
   if (files.length === 0) return;
-  const rows = await engine.rows(`SELECT DISTINCT fetch_id FROM read_parquet(${quoteList(files)})`);
+  const rows = await engine.rows(`SELECT DISTINCT fetch_id FROM ${readParquet(files)}`);
   const there = new Set(fetches.map(({ fetch_id: id }) => id));
   const missing = rows.map(({ fetch_id: id }) => String(id)).filter((id) => !there.has(id));
   if (missing.length > 0)
@@ -292,7 +289,7 @@ const CLOCK_DAYS = 1;
 async function filesSince(place: VersionPlace, pipeline: Pipeline, since: Day | null): Promise<string[]> {
   if (since === null) return [];
   const slices = [...(await slicesIn(place, pipeline))].filter(([day]) => day >= since);
-  return slices.flatMap(([, { lake, entry }]) => lake.rowsFile(pipeline.name, entry) ?? []);
+  return slices.flatMap(([, { lake, entry }]) => lake.rowsFile(entry) ?? []);
 }
 
 function dayOf({ timeZone }: RunContext, { finished_at: at }: FetchRecord): Day {

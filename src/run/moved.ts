@@ -10,13 +10,12 @@
  */
 import { copyFile, mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import type { Day } from '../core/days.ts';
 import type { Pipeline } from '../core/pipeline.ts';
 import { storedColumns } from '../core/pipeline.ts';
 import type { SliceContent } from '../core/records.ts';
-import { type Engine, quoteList, quoteName, quoteText } from '../engine/duckdb.ts';
+import type { SliceEntry } from '../core/slices.ts';
+import { type Engine, quoteName, quoteText, readParquet } from '../engine/duckdb.ts';
 import { measureSlice } from '../engine/measure.ts';
-import type { SliceEntry } from '../lake/entries.ts';
 import type { Lake, SliceChange } from '../lake/lake.ts';
 import { parquetOptions } from '../normalise/parquet.ts';
 
@@ -32,7 +31,7 @@ export async function amendLosers(
   if (!pipeline.key || files.length === 0) return [];
   const slices = await lake.slices(pipeline.name);
   const days = new Set(replaced.map((r) => r.content.day));
-  const before = [...days].flatMap((day) => entryFile(lake, pipeline, slices.get(day)));
+  const before = [...days].flatMap((day) => entryFile(lake, slices.get(day)));
   const range = await freshKeys(engine, pipeline.key, files, before);
   if (!range) return [];
   const others = [...slices.values()].filter(
@@ -40,8 +39,8 @@ export async function amendLosers(
   );
   const changes: SliceChange[] = [];
   for (const loser of await losersAmong(engine, lake, pipeline, others)) {
-    const file = lake.rowsFile(pipeline.name, loser);
-    const whole = { content: loser.content, file, rejectsFile: lake.rejectsFile(pipeline.name, loser) };
+    const file = lake.rowsFile(loser);
+    const whole = { content: loser.content, file, rejectsFile: lake.rejectsFile(loser) };
     changes.push(await withoutKeys(engine, pipeline, whole, 'fresh_key', outDir));
   }
   await engine.run('DROP TABLE IF EXISTS fresh_key');
@@ -61,11 +60,9 @@ async function freshKeys(
   before: readonly string[],
 ): Promise<KeyRange | null> {
   const columns = key.map(quoteName).join(', ');
-  const known = before.length ? `EXCEPT SELECT ${columns} FROM read_parquet(${quoteList(before)})` : '';
+  const known = before.length ? `EXCEPT SELECT ${columns} FROM ${readParquet(before)}` : '';
   const make = (except: string) =>
-    engine.run(
-      `CREATE OR REPLACE TEMP TABLE fresh_key AS SELECT ${columns} FROM read_parquet(${quoteList(files)}) ${except}`,
-    );
+    engine.run(`CREATE OR REPLACE TEMP TABLE fresh_key AS SELECT ${columns} FROM ${readParquet(files)} ${except}`);
   // A file that is damaged is replaced by this very commit; with every key fresh, more slices are looked into.
   await (known === '' ? make('') : make(known).catch(() => make('')));
   const first = quoteName(key[0]!);
@@ -90,14 +87,14 @@ async function losersAmong(
   pipeline: Pipeline,
   others: readonly SliceEntry[],
 ): Promise<SliceEntry[]> {
-  const files = others.flatMap((e) => entryFile(lake, pipeline, e));
+  const files = others.flatMap((e) => entryFile(lake, e));
   if (files.length === 0) return [];
   const keys = pipeline.key!.map(quoteName).join(', ');
   const rows = await engine.rows(
-    `SELECT DISTINCT filename FROM read_parquet(${quoteList(files)}, filename = true) SEMI JOIN fresh_key USING (${keys})`,
+    `SELECT DISTINCT filename FROM ${readParquet(files, ['filename = true'])} SEMI JOIN fresh_key USING (${keys})`,
   );
   const names = new Set(rows.map((row) => String(row.filename)));
-  return others.filter((e) => entryFile(lake, pipeline, e).some((file) => names.has(file)));
+  return others.filter((e) => entryFile(lake, e).some((file) => names.has(file)));
 }
 
 /** What a slice holds, with its files by absolute path. */
@@ -117,7 +114,7 @@ export async function withoutKeys(
 ): Promise<Extract<SliceChange, { kind: 'amend' }>> {
   const columns = storedColumns(pipeline).map((c) => quoteName(c.column));
   const keys = pipeline.key!.map(quoteName).join(', ');
-  const source = `read_parquet(${quoteList(file === null ? [] : [file])})`;
+  const source = readParquet(file === null ? [] : [file]);
   const rest = `(SELECT ${columns.join(', ')} FROM ${source} ANTI JOIN ${table} USING (${keys}))`;
   const content: SliceContent = { ...before, ...(await measureSlice(engine, pipeline, rest, rejectsFile)) };
   await mkdir(outDir, { recursive: true });
@@ -132,12 +129,7 @@ export async function withoutKeys(
   return { kind: 'amend', pipeline: pipeline.name, content, files };
 }
 
-function entryFile(lake: Lake, pipeline: Pipeline, entry: SliceEntry | undefined): string[] {
-  const file = entry && lake.rowsFile(pipeline.name, entry);
+function entryFile(lake: Lake, entry: SliceEntry | undefined): string[] {
+  const file = entry && lake.rowsFile(entry);
   return file ? [file] : [];
-}
-
-/** Days that lost items, for those who must forget what vouched for them. */
-export function amendedDays(changes: readonly SliceChange[]): Day[] {
-  return changes.flatMap((c) => (c.kind === 'amend' ? [c.content.day] : []));
 }

@@ -7,7 +7,7 @@ import { isoTime } from '../core/clock.ts';
 import { type Day, dayAt } from '../core/days.ts';
 import { LIMITS } from '../core/limits.ts';
 import { type Pipeline, partsOf } from '../core/pipeline.ts';
-import { type Engine, quoteList } from '../engine/duckdb.ts';
+import { type Engine, readParquet } from '../engine/duckdb.ts';
 import type { Lake, SliceChange } from '../lake/lake.ts';
 import { findOutdated, OUTDATED, type RunEnds, type Sight, takeVersions } from '../normalise/order-versions.ts';
 import type { ChangedSlice } from '../normalise/told-slices.ts';
@@ -122,7 +122,7 @@ async function filesBefore(lake: Lake, items: Pipeline, told: readonly ToldSlice
   return told.flatMap(({ day, digest, file }) => {
     const entry = slices.get(day);
     if (!entry) return [];
-    return (entry.content.digest === digest ? file : lake.rowsFile(items.name, entry)) ?? [];
+    return (entry.content.digest === digest ? file : lake.rowsFile(entry)) ?? [];
   });
 }
 
@@ -136,7 +136,7 @@ export async function knownVersions(
   const slices = new Map([...all].filter(([day]) => !except.has(day)));
   const fileOf = (day: Day) => {
     const entry = slices.get(day);
-    return (entry && lake.rowsFile(versions.name, entry)) ?? [];
+    return (entry && lake.rowsFile(entry)) ?? [];
   };
   return {
     files: (days) => days.flatMap(fileOf),
@@ -157,7 +157,7 @@ const SEEDED_AT_ONCE = 31;
 
 /**
  * Writes the first versions of every slice that has rows and no history, each as known from its own fetch on. Once there is one
- * for all, it costs a look at two manifests. Slices whose file cannot be read are left; they begin when they are mended.
+ * for all, it costs a look at two tables. Slices whose file cannot be read are left; they begin when they are mended.
  */
 export async function seedHistory(context: RunContext, engine: Engine, items: Pipeline, outDir: string): Promise<void> {
   const versions = historyOf(context, items);
@@ -170,7 +170,7 @@ export async function seedHistory(context: RunContext, engine: Engine, items: Pi
   for (let i = 0; i < lacking.length; i += SEEDED_AT_ONCE) {
     const seeds = new Map<Day, Seed>();
     for (const [day, entry] of lacking.slice(i, i + SEEDED_AT_ONCE)) {
-      const file = lake.rowsFile(items.name, entry);
+      const file = lake.rowsFile(entry);
       const at = entry.content.fetched_at;
       if (file && (await isReadable(engine, file)))
         seeds.set(day, { file, at, on: dayAt(Date.parse(at), context.timeZone) });
@@ -183,7 +183,7 @@ export async function seedHistory(context: RunContext, engine: Engine, items: Pi
 }
 
 async function isReadable(engine: Engine, file: string): Promise<boolean> {
-  return engine.rows(`SELECT count(*) FROM read_parquet(${quoteList([file])})`).then(
+  return engine.rows(`SELECT count(*) FROM ${readParquet([file])}`).then(
     () => true,
     () => false,
   );

@@ -6,7 +6,7 @@ import type { DayRange } from '../core/days.ts';
 import type { Pipeline } from '../core/pipeline.ts';
 import { type PlanInput, planBackfill, planNight } from '../core/plan.ts';
 import { Engine } from '../engine/duckdb.ts';
-import { CheckedDays, sliceStates } from './checked.ts';
+import { sliceStates } from './checked.ts';
 import { type RunContext, settingsOf } from './context.ts';
 import { readFirstDay } from './first-day.ts';
 import { isFollowing, planFollowing } from './following-plan.ts';
@@ -17,8 +17,7 @@ import type { PipelinePlan, WindowPlan } from './pipeline-plan.ts';
 import { planReductions } from './reductions-plan.ts';
 
 export async function planInput(context: RunContext, pipeline: Pipeline): Promise<PlanInput> {
-  const checked = await CheckedDays.read(context.paths.state, pipeline.name);
-  const slices = sliceStates(await context.lake.slices(pipeline.name), checked, context.timeZone);
+  const slices = sliceStates(await context.lake.slices(pipeline.name), context.timeZone);
   const firstDay = await readFirstDay(context, pipeline);
   return { settings: settingsOf(context, pipeline), version: pipeline.version, today: context.today, firstDay, slices };
 }

@@ -13,11 +13,10 @@
 import { type Day, daysOf } from '../core/days.ts';
 import { type Pipeline, partsOf } from '../core/pipeline.ts';
 import type { FetchRecord } from '../core/records.ts';
-import { type Engine, quoteList, quoteName } from '../engine/duckdb.ts';
-import type { SliceEntry } from '../lake/entries.ts';
+import type { SliceEntry } from '../core/slices.ts';
+import { type Engine, quoteName, readParquet } from '../engine/duckdb.ts';
 import { pendingAnswers } from './applied.ts';
 import { allCheckHolds } from './check-holds.ts';
-import { type Checked, CheckedDays } from './checked.ts';
 import type { RunContext } from './context.ts';
 import { missingIn } from './publish.ts';
 
@@ -84,46 +83,39 @@ export async function needsOf(
     for (const { fetch_id: id } of (await pendingAnswers(context, pipeline)).fetches) needs.add([id], 'pending');
   const newest = await newestAnswers(context, pipeline);
   for (const { fetch_id: id } of newest.values()) needs.add([id], 'current');
-  const checked = await CheckedDays.read(context.paths.state, pipeline.name);
   for (const one of family) {
     const slices = [...(await context.lake.slices(one.name)).values()];
     for (const entry of slices) {
       const { content, held } = entry;
       if (held) needs.add([held.content.fetch_id], 'hold');
       const isHistory = isReport && one.versions !== null;
-      const says = checked.get(content.day);
-      const isSource = isReport ? !saysSame(entry, says, newest.get(content.day)) : content.rows + content.rejects > 0;
+      const isSource = isReport ? !saysSame(entry, newest.get(content.day)) : content.rows + content.rejects > 0;
       if (!isHistory && isSource) needs.add([content.fetch_id], 'current');
     }
-    if (!isReport) needs.add(await fetchesNamed(context, engine, one, slices), 'current');
+    if (!isReport) needs.add(await fetchesNamed(context, engine, slices), 'current');
   }
   return needs;
 }
 
 /** Whether the newest answer is the one that was last seen to say what the slice holds. */
-function saysSame(
-  { content, held, moved }: SliceEntry,
-  checked: Checked | undefined,
-  newest: Newest | undefined,
-): boolean {
-  return !held && !moved && checked?.digest === content.digest && checked.sha256 === newest?.sha256;
+function saysSame({ held, moved, checked }: SliceEntry, newest: Newest | undefined): boolean {
+  return !held && !moved && checked !== null && checked.sha256 === newest?.sha256;
 }
 
 /** Every fetch that a row or a reject of the lake names, of these slices. Errors: of a file that cannot be read. */
 export async function fetchesNamed(
   { lake }: RunContext,
   engine: Engine,
-  pipeline: Pipeline,
   slices: readonly SliceEntry[],
 ): Promise<string[]> {
-  const rows = slices.flatMap((entry) => lake.rowsFile(pipeline.name, entry) ?? []);
-  const rejects = slices.flatMap((entry) => lake.rejectsFile(pipeline.name, entry) ?? []);
+  const rows = slices.flatMap((entry) => lake.rowsFile(entry) ?? []);
+  const rejects = slices.flatMap((entry) => lake.rejectsFile(entry) ?? []);
   return [...(await distinct(engine, rows, 'fetch_id')), ...(await distinct(engine, rejects, 'fetch_id'))];
 }
 
 async function distinct(engine: Engine, files: readonly string[], column: string): Promise<string[]> {
   if (files.length === 0) return [];
-  const rows = await engine.rows(`SELECT DISTINCT ${quoteName(column)} AS id FROM read_parquet(${quoteList(files)})`);
+  const rows = await engine.rows(`SELECT DISTINCT ${quoteName(column)} AS id FROM ${readParquet(files)}`);
   return rows.map(({ id }) => String(id));
 }
 

@@ -57,8 +57,8 @@ async function allSlices(context: RunContext): Promise<LoadSlice[]> {
       slices.push({
         pipeline,
         content: entry.content,
-        file: context.lake.rowsFile(pipeline.name, entry),
-        rejectsFile: context.lake.rejectsFile(pipeline.name, entry),
+        file: context.lake.rowsFile(entry),
+        rejectsFile: context.lake.rejectsFile(entry),
       });
   return slices;
 }

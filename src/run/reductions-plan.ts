@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { isoTime } from '../core/clock.ts';
 import { type Pipeline, partsOf } from '../core/pipeline.ts';
-import { type Engine, quoteList } from '../engine/duckdb.ts';
+import { type Engine, readParquet } from '../engine/duckdb.ts';
 import { readMemo, writeMemo } from '../store/memo.ts';
 import type { RunContext } from './context.ts';
 import { slicesIn, type VersionPlace } from './held.ts';
@@ -54,10 +54,10 @@ export async function lastFile(
   if (!files) return null;
   const slices = [...(await slicesIn(place, files)).values()].filter(({ entry }) => entry.file !== null);
   const newest = slices.at(-1);
-  const file = newest?.lake.rowsFile(files.name, newest.entry);
+  const file = newest?.lake.rowsFile(newest.entry);
   if (!file) return null;
   const [row] = await engine.rows(
-    `SELECT file_name, sha256, fetch_id FROM read_parquet(${quoteList([file])}) ORDER BY observed_from DESC LIMIT 1`,
+    `SELECT file_name, sha256, fetch_id FROM ${readParquet([file])} ORDER BY observed_from DESC LIMIT 1`,
   );
   return row ? { fileName: String(row.file_name), sha256: String(row.sha256), fetchId: String(row.fetch_id) } : null;
 }

@@ -13,20 +13,17 @@ import type { FetchRecord, SliceContent } from '../core/records.ts';
 import { normalise } from '../normalise/normalise.ts';
 import { takeVersions, unfitting } from '../normalise/order-versions.ts';
 import type { ChangedSlice } from '../normalise/told-slices.ts';
-import type { IsLost } from './lost-months.ts';
 import { historyOf, knownVersions, sightAt } from './order-versions.ts';
 import type { Session } from './session.ts';
 import { sliceProblem } from './slice-problem.ts';
 import { takeFromVault } from './window.ts';
 
 /** Mends the history of the days of the range; returns how many slices were made again. Errors: `failed/no_history`. */
-export async function mendHistory(session: Session, items: Pipeline, range: DayRange, isLost: IsLost): Promise<number> {
+export async function mendHistory(session: Session, items: Pipeline, range: DayRange): Promise<number> {
   const { context } = session;
   const versions = historyOf(context, items);
   if (!versions) return 0;
   const damaged = await damagedDays(session, items, versions, range);
-  for (const day of (await context.lake.slices(items.name)).keys())
-    if (inRange(day, range) && isLost(versions.name, day)) damaged.add(day);
   for (const day of damaged) {
     const folder = path.join(session.work, `history-${day}`);
     const made = await remade(session, { items, versions }, day, damaged, folder);
@@ -48,13 +45,16 @@ async function damagedDays(
   versions: Pipeline,
   range: DayRange,
 ): Promise<Set<Day>> {
-  const slices = await lake.slices(items.name);
+  const [slices, histories] = [await lake.slices(items.name), await lake.slices(versions.name)];
   const damaged = new Set<Day>();
-  for (const [day, entry] of await lake.slices(versions.name)) {
+  // A slice and its history come in one commit, so one that has none has lost it.
+  for (const [day, { content }] of slices)
+    if (inRange(day, range) && content.rows > 0 && !histories.has(day)) damaged.add(day);
+  for (const [day, entry] of histories) {
     if (!inRange(day, range)) continue;
     const known = slices.get(day);
-    const file = known && lake.rowsFile(items.name, known);
-    const own = lake.rowsFile(versions.name, entry);
+    const file = known && lake.rowsFile(known);
+    const own = lake.rowsFile(entry);
     if ((await sliceProblem(engine, lake, versions, entry)) !== null) damaged.add(day);
     else if (
       known &&

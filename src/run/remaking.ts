@@ -4,11 +4,11 @@
  */
 import path from 'node:path';
 import type { Day } from '../core/days.ts';
-import { homePaths } from '../core/home.ts';
 import { type Pipeline, partsOf } from '../core/pipeline.ts';
+import type { SliceEntry } from '../core/slices.ts';
 import { emptySlice } from '../engine/content.ts';
-import type { SliceEntry } from '../lake/entries.ts';
 import { Lake, type SliceChange } from '../lake/lake.ts';
+import { openSqliteState } from '../store/sqlite.ts';
 import type { VersionPlace } from './held.ts';
 import type { Session } from './session.ts';
 import { sliceProblem } from './slice-problem.ts';
@@ -21,8 +21,20 @@ export async function remake(
   work: (place: VersionPlace) => Promise<void>,
 ): Promise<number> {
   const { context } = session;
-  const scratch = new Lake(homePaths(path.join(session.work, `remade-${pipeline.name}`)));
-  await work({ lake: scratch, under: { lake: context.lake, before: from } });
+  const root = path.join(session.work, `remade-${pipeline.name}`);
+  const state = await openSqliteState(path.join(root, 'state.db'));
+  try {
+    const scratch = new Lake({ root, state, pipelines: context.pipelines });
+    await work({ lake: scratch, under: { lake: context.lake, before: from } });
+    return await takeOver(session, pipeline, from, scratch);
+  } finally {
+    await state.close();
+  }
+}
+
+/** The slices of the scratch lake become the lake's, in one commit. */
+async function takeOver(session: Session, pipeline: Pipeline, from: Day, scratch: Lake): Promise<number> {
+  const { context } = session;
   const changes: SliceChange[] = [];
   for (const one of [pipeline, ...partsOf(context.pipelines, pipeline)]) {
     const [before, made] = [await context.lake.slices(one.name), await scratch.slices(one.name)];
@@ -32,7 +44,7 @@ export async function remake(
           kind: 'replace',
           pipeline: one.name,
           content: entry.content,
-          files: { file: scratch.rowsFile(one.name, entry), rejectsFile: scratch.rejectsFile(one.name, entry) },
+          files: { file: scratch.rowsFile(entry), rejectsFile: scratch.rejectsFile(entry) },
         });
     for (const [day, { content }] of before)
       if (day >= from && !made.has(day) && (content.rows > 0 || content.rejects > 0))

@@ -5,14 +5,13 @@ import { type Day, type DayRange, dayAt } from '../core/days.ts';
 import { asEtlError, assert, EtlError } from '../core/errors.ts';
 import { type Pipeline, partsOf } from '../core/pipeline.ts';
 import type { FetchRecord } from '../core/records.ts';
-import { type Engine, quoteList, quoteText } from '../engine/duckdb.ts';
+import { type Engine, quoteText, readParquet } from '../engine/duckdb.ts';
 import { pendingAnswers } from './applied.ts';
 import type { RunContext } from './context.ts';
 import { demandAnswers } from './demand-answers.ts';
 import type { VersionPlace } from './held.ts';
 import { applyList } from './lists.ts';
 import { applyAnswers } from './lookups.ts';
-import { type IsLost, mendingMonths } from './lost-months.ts';
 import type { ObservingOptions, ObservingResult } from './observing.ts';
 import { demandUnprunedSince } from './pruned.ts';
 import { applyStored } from './reductions-file.ts';
@@ -30,49 +29,42 @@ export function replayVersions(
   command: string,
   range: DayRange,
 ): Promise<RunOutcome> {
-  return runSession(given, command, [pipeline], (session) =>
-    mendingMonths(session, pipeline, range, async (isLost) => {
-      const { context } = session;
-      const fetches = await appliedSince(session, pipeline, range.from, isLost);
-      if (fetches.length === 0)
-        throw new EtlError(
-          'usage',
-          'nothing_stored',
-          `the vault holds no answer of ${pipeline.name} since ${range.from}`,
-          {
-            hint: `ask for what is due: partner-etl run ${pipeline.name}`,
-          },
-        );
-      await demandAnswers(session, pipeline, range.from, fetches);
-      const last = dayOf(context, fetches.at(-1)!);
-      if (last > range.to)
-        context.progress.note(`${pipeline.name}: made afresh until ${last}, since each day stands on the one before`);
-      context.progress.begin(pipeline.name, fetches.length, 'answer');
-      const work = (place: VersionPlace) =>
-        pipeline.source.kind === 'lookup'
-          ? takeAnswers(session, pipeline, fetches, range.from, place)
-          : takeWholes(session, pipeline, fetches, place);
-      const { done } = await pendingAnswers(context, pipeline);
-      session.tally.changed = await remake(session, pipeline, range.from, work);
-      if (pipeline.source.kind === 'lookup' && !(await hasHold(context, pipeline))) await done();
-      const { rows, changed } = session.tally;
-      context.progress.window(pipeline.name, { from: range.from, to: last, rows, changed, units: fetches.length });
-      context.progress.end(pipeline.name);
-    }),
-  );
+  return runSession(given, command, [pipeline], async (session) => {
+    const { context } = session;
+    const fetches = await appliedSince(session, pipeline, range.from);
+    if (fetches.length === 0)
+      throw new EtlError(
+        'usage',
+        'nothing_stored',
+        `the vault holds no answer of ${pipeline.name} since ${range.from}`,
+        {
+          hint: `ask for what is due: partner-etl run ${pipeline.name}`,
+        },
+      );
+    await demandAnswers(session, pipeline, range.from, fetches);
+    const last = dayOf(context, fetches.at(-1)!);
+    if (last > range.to)
+      context.progress.note(`${pipeline.name}: made afresh until ${last}, since each day stands on the one before`);
+    context.progress.begin(pipeline.name, fetches.length, 'answer');
+    const work = (place: VersionPlace) =>
+      pipeline.source.kind === 'lookup'
+        ? takeAnswers(session, pipeline, fetches, range.from, place)
+        : takeWholes(session, pipeline, fetches, place);
+    const { done } = await pendingAnswers(context, pipeline);
+    session.tally.changed = await remake(session, pipeline, range.from, work);
+    if (pipeline.source.kind === 'lookup' && !(await hasHold(context, pipeline))) await done();
+    const { rows, changed } = session.tally;
+    context.progress.window(pipeline.name, { from: range.from, to: last, rows, changed, units: fetches.length });
+    context.progress.end(pipeline.name);
+  });
 }
 
 /** Answers of that day and later; those that are held stay out. */
-async function appliedSince(
-  { context, engine }: Session,
-  pipeline: Pipeline,
-  from: Day,
-  isLost: IsLost,
-): Promise<FetchRecord[]> {
+async function appliedSince({ context, engine }: Session, pipeline: Pipeline, from: Day): Promise<FetchRecord[]> {
   const { kind } = pipeline.source;
   const isFile = kind === 'file';
   const isApplied = isFile
-    ? await appliedFiles(context, engine, pipeline, isLost)
+    ? await appliedFiles(context, engine, pipeline)
     : await (kind === 'list' ? appliedLists : appliedAnswers)(context, pipeline);
   const found: FetchRecord[] = [];
   for await (const fetch of context.vault.fetches(pipeline.name)) {
@@ -99,26 +91,21 @@ async function appliedLists({ lake }: RunContext, pipeline: Pipeline): Promise<I
 }
 
 /**
- * A file that was held, and that nobody released before a newer one came, was never applied: its day has a slice, and no record
- * of it. Of a day that the lake knows nothing of, or whose records are damaged, every file counts.
+ * A file that was held, and that nobody released before a newer one came, was never applied: its day has an empty slice, and no
+ * record of it. Of a day that the lake knows nothing of, or whose records are lost or damaged, every file counts.
  */
-async function appliedFiles(
-  context: RunContext,
-  engine: Engine,
-  pipeline: Pipeline,
-  isLost: IsLost,
-): Promise<IsApplied> {
+async function appliedFiles(context: RunContext, engine: Engine, pipeline: Pipeline): Promise<IsApplied> {
   const [files] = partsOf(context.pipelines, pipeline);
   assert(files, `${pipeline.name} has no part for its files`);
   const known = new Map<Day, ReadonlySet<string>>();
-  for (const day of (await context.lake.slices(pipeline.name)).keys())
-    if (!isLost(files.name, day)) known.set(day, new Set());
+  for (const [day, { content }] of await context.lake.slices(pipeline.name))
+    if (content.rows === 0) known.set(day, new Set());
   for (const [day, entry] of await context.lake.slices(files.name)) {
-    const file = context.lake.rowsFile(files.name, entry);
+    const file = context.lake.rowsFile(entry);
     if (file === null) continue;
     if ((await sliceProblem(engine, context.lake, files, entry)) !== null) known.delete(day);
     else {
-      const rows = await engine.rows(`SELECT fetch_id FROM read_parquet(${quoteList([file])})`);
+      const rows = await engine.rows(`SELECT fetch_id FROM ${readParquet([file])}`);
       known.set(day, new Set(rows.map((row) => String(row.fetch_id))));
     }
   }
@@ -152,7 +139,7 @@ async function listRejects(
 ): Promise<string[]> {
   const files: string[] = [];
   for (const [day, entry] of await context.lake.slices(pipeline.name)) {
-    const rejects = day >= from ? context.lake.rejectsFile(pipeline.name, entry) : null;
+    const rejects = day >= from ? context.lake.rejectsFile(entry) : null;
     if (rejects) files.push(rejects);
   }
   const kept: string[] = [];
@@ -160,7 +147,7 @@ async function listRejects(
     const file = path.join(folder, `list-rejects-${i}.ndjson`);
     const lines = await engine
       .run(
-        `COPY (SELECT fetch_id, item, slice_day AS day, reason, detail, raw FROM read_parquet(${quoteList([rejects])}) WHERE fetch_id LIKE 'r%')
+        `COPY (SELECT fetch_id, item, slice_day AS day, reason, detail, raw FROM ${readParquet([rejects])} WHERE fetch_id LIKE 'r%')
          TO ${quoteText(file)} (FORMAT json)`,
       )
       .catch((thrown) => {

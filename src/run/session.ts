@@ -17,7 +17,6 @@ import type { Check } from '../warehouse/checks.ts';
 import type { Target } from '../warehouse/target.ts';
 import { RUN_LOCK } from './at-work.ts';
 import { checksFor } from './check-holds.ts';
-import { CheckedDays } from './checked.ts';
 import type { RunContext } from './context.ts';
 import { RunLedger } from './ledger.ts';
 import type { Published } from './publish.ts';
@@ -91,7 +90,6 @@ export interface Session {
   readonly publisher: Publisher;
   /** Scratch folder of this run. */
   readonly work: string;
-  checked(pipeline: Pipeline): Promise<CheckedDays>;
 }
 
 /** Into which targets a run publishes, and whether it makes them afresh. */
@@ -129,9 +127,9 @@ export async function runSession(
   try {
     await context.state.file?.prove();
     await clearWork(context.paths.work);
-    // Not after a run that failed either: a full disk may have stopped a commit whose files were in place already.
-    await context.lake.recover(await endedWell(context.state.db));
     context.lake.reread();
+    // After a run that failed as well: a full disk may have stopped a commit whose files were in place already.
+    if (!(await endedWell(context.state.db))) await context.lake.sweep();
     const ledger = await RunLedger.begin(
       context.state,
       context.clock,
@@ -168,13 +166,7 @@ function sessionParts(given: RunContext, ledger: RunLedger, engine: Engine) {
   const log = logWith(given.log, { run: ledger.runId });
   const vault = given.vault.warning((message, fields) => log.warn(message, fields));
   const context: RunContext = { ...given, log, vault };
-  const known = new Map<string, CheckedDays>();
-  const checked = async (pipeline: Pipeline): Promise<CheckedDays> => {
-    const days = known.get(pipeline.name) ?? (await CheckedDays.read(context.paths.state, pipeline.name));
-    known.set(pipeline.name, days);
-    return days;
-  };
-  return { context, ledger, engine, tally: new Tally(), checked };
+  return { context, ledger, engine, tally: new Tally() };
 }
 
 /** Code of the error of a run that was asked to stop before it was done. */
@@ -237,7 +229,7 @@ async function perform(
 /** Errors over damaged files of the lake say whose they are, and what mends them. */
 async function nameSlices({ context, tally }: Session): Promise<void> {
   for (const [i, error] of tally.errors.entries())
-    tally.errors[i] = await namingSlice(context, error).catch(() => error); // a manifest may be damaged beside it
+    tally.errors[i] = await namingSlice(context, error).catch(() => error); // the state may be damaged beside it
 }
 
 /** What a record tells of waiting and publishing; what there was none of is left out. */

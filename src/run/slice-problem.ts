@@ -1,11 +1,11 @@
-/** Whether a slice's files hold what the lake's manifest says of them. */
+/** Whether a slice's files hold what the lake's table says of them. */
 import type { Day } from '../core/days.ts';
 import { asEtlError, EtlError } from '../core/errors.ts';
 import { type Pipeline, wholeName } from '../core/pipeline.ts';
+import type { SliceEntry } from '../core/slices.ts';
 import { differingSums } from '../engine/control-sums.ts';
-import { type Engine, quoteList } from '../engine/duckdb.ts';
+import { type Engine, readParquet } from '../engine/duckdb.ts';
 import { measureSlice } from '../engine/measure.ts';
-import type { SliceEntry } from '../lake/entries.ts';
 import type { Lake } from '../lake/lake.ts';
 import type { RunContext } from './context.ts';
 
@@ -37,7 +37,7 @@ export async function namingSlice({ lake, pipelines }: RunContext, error: EtlErr
   return error;
 }
 
-/** What is wrong with a slice's files, or null. Everything that the manifest says is computed again from the rows. */
+/** What is wrong with a slice's files, or null. Everything that the table says is computed again from the rows. */
 export async function sliceProblem(
   engine: Engine,
   lake: Lake,
@@ -46,25 +46,25 @@ export async function sliceProblem(
 ): Promise<string | null> {
   const { content } = entry;
   if (content.version !== pipeline.version) return null; // made by an older program; the plan asks for it again
-  const file = lake.rowsFile(pipeline.name, entry);
-  const rejects = lake.rejectsFile(pipeline.name, entry);
+  const file = lake.rowsFile(entry);
+  const rejects = lake.rejectsFile(entry);
   try {
-    const rows = file && `read_parquet(${quoteList([file])})`;
+    const rows = file && readParquet([file]);
     const measured = await measureSlice(engine, pipeline, rows, rejects);
     const sums = differingSums(measured.sums, content.sums);
-    if (sums.length > 0) return `${file}: the sums of ${sums.join(', ')} differ from the manifest`;
+    if (sums.length > 0) return `${file}: the sums of ${sums.join(', ')} differ from the lake's table`;
     if (measured.digest === content.digest) return null;
     const spelledOut = await measureSlice(engine, pipeline, rows, rejects, 'words');
     return spelledOut.digest === content.digest
       ? null
-      : `${file ?? rejects}: its rows are not those of digest ${content.digest}, which the manifest names`;
+      : `${file ?? rejects}: its rows are not those of digest ${content.digest}, which the lake's table names`;
   } catch (thrown) {
     // The lines behind the first are DuckDB's view of our SQL.
     return `${file ?? rejects}: ${asEtlError(thrown).message.split('\n')[0]}`;
   }
 }
 
-/** Those of the days whose files are not what the manifest says, so that they have to be written again. */
+/** Those of the days whose files are not what the table says, so that they have to be written again. */
 export async function damagedDays(
   engine: Engine,
   lake: Lake,

@@ -1,10 +1,14 @@
+/**
+ * Proof that the hops agree: each stored answer is what was received, each slice of the lake is what the state says, each
+ * target holds what the lake holds, to the last digit. Finds differences and changes nothing.
+ */
 import { type Day, type DayRange, dayAt } from '../core/days.ts';
 import { asEtlError } from '../core/errors.ts';
 import { type Pipeline, wholeName } from '../core/pipeline.ts';
 import type { FetchRecord } from '../core/records.ts';
+import type { SliceEntry } from '../core/slices.ts';
 import { differingSums } from '../engine/control-sums.ts';
-import { Engine, quoteList, quoteName } from '../engine/duckdb.ts';
-import type { SliceEntry } from '../lake/entries.ts';
+import { Engine, quoteName, readParquet } from '../engine/duckdb.ts';
 import { readReleased } from '../store/check-holds.ts';
 import { placeOf } from '../store/fetches.ts';
 import { brokenText, mendOn } from '../warehouse/checks.ts';
@@ -122,12 +126,12 @@ async function answersNeeded(context: RunContext, engine: Engine, pipeline: Pipe
       needed.set(content.fetch_id, { from: needed.get(content.fetch_id)?.from ?? content.day, to: content.day });
     return needed;
   }
-  const files = slices.flatMap((entry) => context.lake.rowsFile(pipeline.name, entry) ?? []);
+  const files = slices.flatMap((entry) => context.lake.rowsFile(entry) ?? []);
   if (files.length === 0) return needed;
   const day = quoteName(pipeline.day);
   const rows = await engine
     .rows(
-      `SELECT fetch_id, min(${day})::VARCHAR AS "from", max(${day})::VARCHAR AS "to" FROM read_parquet(${quoteList(files)}) GROUP BY fetch_id`,
+      `SELECT fetch_id, min(${day})::VARCHAR AS "from", max(${day})::VARCHAR AS "to" FROM ${readParquet(files)} GROUP BY fetch_id`,
     )
     .catch(() => []); // a file that cannot be read is told with the lake
   for (const { fetch_id: id, from, to } of rows) needed.set(String(id), { from: from as Day, to: to as Day });

@@ -8,7 +8,7 @@
 import { assert } from '../core/errors.ts';
 import type { Pipeline } from '../core/pipeline.ts';
 import { storedColumns } from '../core/pipeline.ts';
-import { type Engine, quoteList, quoteName, quoteText } from '../engine/duckdb.ts';
+import { type Engine, quoteName, quoteText, readParquet } from '../engine/duckdb.ts';
 import type { SliceChange } from '../lake/lake.ts';
 import type { RunContext } from './context.ts';
 import { toldSlices } from './order-versions.ts';
@@ -105,7 +105,7 @@ export async function whatChanges(
   const restatedDays = known.length;
   const about = { pipeline: pipeline.name, restatedDays };
   if (told.length === 0 || !hasMoney(pipeline)) return { ...about, items: null };
-  const filesBefore = known.flatMap((entry) => context.lake.rowsFile(pipeline.name, entry) ?? []);
+  const filesBefore = known.flatMap((entry) => context.lake.rowsFile(entry) ?? []);
   const filesAfter = told.flatMap(({ file }) => file ?? []);
   const days = known.map(({ content }) => `DATE ${quoteText(content.day)}`);
   try {
@@ -133,7 +133,7 @@ function hasMoney(pipeline: Pipeline): boolean {
 async function ordersIn(engine: Engine, pipeline: Pipeline, files: readonly string[]): Promise<number> {
   if (files.length === 0) return 0;
   const order = quoteName(orderColumn(pipeline));
-  const { n } = await engine.row(`SELECT count(DISTINCT ${order}) AS n FROM read_parquet(${quoteList(files)})`);
+  const { n } = await engine.row(`SELECT count(DISTINCT ${order}) AS n FROM ${readParquet(files)}`);
   return Number(n);
 }
 
@@ -158,7 +158,7 @@ async function compare(
       ? `SELECT ${(pipeline.key ?? []).map((name) => `NULL::VARCHAR AS ${quoteName(name)}`).join(', ')}, NULL::DATE AS _day,
            false AS _approved, false AS _paid, NULL::DECIMAL(18,6) AS commission, true AS _there WHERE false`
       : `SELECT ${key}, ${quoteName(pipeline.day)} AS _day, coalesce(status_group = 'approved', false) AS _approved,
-           coalesce(approved_for_payment, false) AS _paid, commission, true AS _there FROM read_parquet(${quoteList(files)})`;
+           coalesce(approved_for_payment, false) AS _paid, commission, true AS _there FROM ${readParquet(files)}`;
   const micros = (of: string) =>
     `CAST(coalesce(sum(CAST(n.commission AS DECIMAL(28,6)) * 1000000) FILTER (${of}), 0) AS HUGEINT)::VARCHAR`;
   const isKnown = `n._day IN (${knownDays.join(', ')})`;

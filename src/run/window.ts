@@ -15,9 +15,10 @@ import { receive, type SplitAnswer, splitAnswer } from '../extract/answer.ts';
 import type { SliceChange } from '../lake/lake.ts';
 import { type Normalised, type NormalisedSlice, type NormaliseInput, normalise } from '../normalise/normalise.ts';
 import { reportCall } from '../partner/reports.ts';
-import type { CheckedDays } from './checked.ts';
+import type { CheckedSlices } from '../store/slices.ts';
+import { isKnownAnswer } from './checked.ts';
 import type { Partner, RunContext } from './context.ts';
-import { amendedDays, amendLosers } from './moved.ts';
+import { amendLosers } from './moved.ts';
 import { seedHistory, toldSlices, versionChanges } from './order-versions.ts';
 import { damagedDays } from './slice-problem.ts';
 import { type SliceChanges, whatChanges } from './what-changed.ts';
@@ -93,19 +94,18 @@ export async function applyWindow(
   context: RunContext,
   engine: Engine,
   pipeline: Pipeline,
-  checked: CheckedDays,
   taken: TakenIn,
   options: ApplyOptions = {},
 ): Promise<WindowResult> {
   const { range, fetch } = taken;
   const days = options.days ?? daysOf(range);
-  const sha256 = fetch.sha256 ?? '';
+  const key = { range, sha256: fetch.sha256 ?? '', version: pipeline.version };
   try {
     const slices = await context.lake.slices(pipeline.name);
     const { isReplay = false } = options;
     const anew = options.anew ?? (isReplay ? await damagedDays(engine, context.lake, pipeline, days) : NO_DAYS);
-    const isDone = !isReplay && checked.vouches(range, sha256, pipeline.version, slices);
-    if (isDone && !days.some((day) => anew.has(day))) return await unchangedResult(context, pipeline, days);
+    const isKnown = !isReplay && isKnownAnswer(key, slices);
+    if (isKnown && !days.some((day) => anew.has(day))) return await unchangedResult(context, pipeline, taken, days);
     const input: NormaliseInput = {
       pipeline,
       range,
@@ -132,7 +132,7 @@ export async function applyWindow(
     );
     await context.step('normalised', `${pipeline.name} ${range.from}`);
     return await spanning(context.tracer, 'load', { pipeline: pipeline.name, rows: normalised.rows }, () =>
-      commitWindow(context, engine, pipeline, checked, taken, normalised),
+      commitWindow(context, engine, pipeline, taken, normalised),
     );
   } finally {
     await rm(taken.folder, { recursive: true, force: true });
@@ -143,7 +143,6 @@ async function commitWindow(
   context: RunContext,
   engine: Engine,
   pipeline: Pipeline,
-  checked: CheckedDays,
   taken: TakenIn,
   normalised: Normalised,
 ): Promise<WindowResult> {
@@ -167,13 +166,9 @@ async function commitWindow(
     outDir: path.join(taken.folder, 'versions'),
   });
   const changes = await whatChanges(context, engine, pipeline, [...decided, ...losers]);
-  await context.lake.commit([...decided, ...losers, ...versions]);
+  const days = normalised.slices.map(({ content }) => content.day);
+  await context.lake.commit([...decided, ...losers, ...versions], checkedBy(context, pipeline, taken, days));
   await context.step('lake-committed', `${pipeline.name} ${range.from}`);
-
-  const on = dayAt(Date.parse(fetch.finished_at), context.timeZone);
-  const by = { on, sha256: fetch.sha256 ?? '', from: range.from, to: range.to, version: pipeline.version };
-  for (const { content } of normalised.slices) checked.set(content.day, { ...by, digest: content.digest });
-  for (const day of amendedDays(losers)) checked.forget(day);
   const drift = [
     ...taken.answer.split.drift.map((d) => ({ pipeline: pipeline.name, fetch_id: fetch.fetch_id, ...d })),
     ...normalised.drift,
@@ -219,9 +214,23 @@ async function decide(
 
 const NO_DAYS: ReadonlySet<Day> = new Set();
 
-async function unchangedResult(context: RunContext, pipeline: Pipeline, days: readonly Day[]): Promise<WindowResult> {
+function checkedBy(context: RunContext, pipeline: Pipeline, taken: TakenIn, days: readonly Day[]): CheckedSlices {
+  const { fetch, range } = taken;
+  const on = dayAt(Date.parse(fetch.finished_at), context.timeZone);
+  return { pipeline: pipeline.name, days, by: { on, sha256: fetch.sha256 ?? '', from: range.from, to: range.to } };
+}
+
+/** Of an answer that was applied before: only that the service has said it again. */
+async function unchangedResult(
+  context: RunContext,
+  pipeline: Pipeline,
+  taken: TakenIn,
+  days: readonly Day[],
+): Promise<WindowResult> {
   const slices = await context.lake.slices(pipeline.name);
   const entries = days.flatMap((day) => slices.get(day) ?? []);
+  const checked = checkedBy(context, pipeline, taken, days);
+  if (entries.some((entry) => entry.checked?.on !== checked.by.on)) await context.lake.commit([], checked);
   const total = (of: (e: (typeof entries)[number]) => number) => entries.reduce((sum, e) => sum + of(e), 0);
   return {
     rows: total((e) => (e.held?.content ?? e.content).rows),

@@ -62,7 +62,6 @@ export async function openSqliteState(file: string, mayMake: () => Promise<void>
       await sql`VACUUM`.execute(db);
       await sql`PRAGMA wal_checkpoint(TRUNCATE)`.execute(db);
     },
-
     async close() {
       kept.add(database);
       await db.destroy();

@@ -18,6 +18,8 @@ export interface State {
   readonly db: StateDb;
   /** Commits when `work` resolves, rolls back when it throws. Keep it short: whoever wants to write waits for it. */
   write<T>(work: (tx: StateTransaction) => Promise<T>): Promise<T>;
+  /** Takes out of the files what was deleted or overwritten, as far as nobody is reading it. */
+  compact(): Promise<void>;
   /** Where it is one: a server proves and backs up its databases by its own means. */
   readonly file: StateFile | null;
   /** Makes the files anew, so that nothing that was deleted or replaced can be read in them any more. */

@@ -5,6 +5,7 @@ export const ACCOUNT = 'default';
 
 type Json = string;
 type Time = string;
+type Flag = number;
 
 export interface MemoTable {
   readonly account: string;
@@ -142,6 +143,46 @@ export interface FetchTable {
   readonly is_applied: number | null;
 }
 
+/** What a slice holds, or what is held of it. */
+interface ContentColumns {
+  readonly account: string;
+  readonly pipeline: string;
+  readonly day: string;
+  readonly digest: string;
+  readonly rows: number;
+  readonly rejects: number;
+  readonly duplicates: number;
+  readonly sums: Json;
+  readonly settled: Flag;
+  readonly version: number;
+  readonly fetch_id: string;
+  readonly fetched_at: Time;
+  readonly key_min: string | null;
+  readonly key_max: string | null;
+  readonly file: string | null;
+  readonly rejects_file: string | null;
+}
+
+export interface SliceTable extends ContentColumns {
+  readonly moved: Flag;
+  readonly checked_on: string | null;
+  readonly checked_sha256: string | null;
+  readonly checked_from: string | null;
+  readonly checked_to: string | null;
+}
+
+export interface HoldTable extends ContentColumns {
+  readonly reason: string;
+  readonly detail: string;
+  readonly rows_before: number;
+  readonly held_at: Time;
+}
+
+export interface LakeCommitTable {
+  readonly account: string;
+  readonly commits: number;
+}
+
 export interface StateTables {
   readonly state_version: { readonly version: number };
   readonly memo: MemoTable;
@@ -155,4 +196,7 @@ export interface StateTables {
   readonly run: RunTable;
   readonly drift: DriftTable;
   readonly fetch: FetchTable;
+  readonly slice: SliceTable;
+  readonly hold: HoldTable;
+  readonly lake_commit: LakeCommitTable;
 }

@@ -6,6 +6,7 @@ import { addDays, type Day } from '../../src/core/days.ts';
 import { RunLedger } from '../../src/run/ledger.ts';
 import { fileLocks } from '../../src/store/file-locks.ts';
 import { deleteRuns } from '../../src/store/runs.ts';
+import { monthFolder } from '../support/lake-folders.ts';
 import { openWorld, type World } from '../support/nights.ts';
 import { withState } from '../support/state.ts';
 import { TextWriter } from './surroundings.ts';
@@ -269,7 +270,7 @@ describe('looking at it', () => {
         /^vault: \d+ answers\nlake: (24 slices, [\d,]+ rows)\nduckdb: \1 compared with the lake, \d\d checks run\nVerdict: no difference: .+\n$/,
       ),
     });
-    const folder = path.join(world.home, 'lake', 'promotions', from.slice(0, 7));
+    const folder = monthFolder(world.home, 'promotions', from);
     const [one, two] = (await readdir(folder)).filter((name) => name.endsWith('.parquet')).sort();
     await copyFile(path.join(folder, two!), path.join(folder, one!));
     const mend = `partner-etl replay promotions --from ${from} --to ${from}`;

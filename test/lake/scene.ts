@@ -3,12 +3,15 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Day } from '../../src/core/days.ts';
-import { homePaths } from '../../src/core/home.ts';
 import type { SliceContent } from '../../src/core/records.ts';
 import { Lake, type SliceChange, type SliceFiles } from '../../src/lake/lake.ts';
+import { openSqliteState } from '../../src/store/sqlite.ts';
+import type { State } from '../../src/store/state.ts';
 
 export interface Scene {
   readonly root: string;
+  readonly state: State;
+  readonly stateFile: string;
   /** Another Lake on the same folder, as the next process has it. */
   reopened(): Lake;
   /** A change that brings a slice: its files hold `text`, and so does its digest; null: no rows. */
@@ -18,7 +21,7 @@ export interface Scene {
     text: string | null,
     options?: BringOptions,
   ): Promise<SliceChange>;
-  /** Files of the lake's trees by `<tree>/…`, sorted; manifests are left out. */
+  /** Files of the lake's trees by `<tree>/…`, sorted. */
   files(): Promise<string[]>;
   /** Every file of the lake's trees and what it holds. */
   tree(): Promise<Record<string, string>>;
@@ -41,9 +44,13 @@ export function digestOf(text: string | null): string {
     .slice(0, 32);
 }
 
-/** The name under which the slice's files lie. */
-export function nameOf(day: string, text: string): string {
-  return `${day}.${digestOf(text).slice(0, 12)}.parquet`;
+/** Pipelines and their tables. */
+export const TABLES = { orders: 'fact_order_item', promotions: 'fact_promotion_day' } as const;
+
+/** Where a file of a content lies in one of the trees. */
+export function fileOf(tree: string, day: string, text: string, pipeline: keyof typeof TABLES = 'orders'): string {
+  const folder = `${tree}/${TABLES[pipeline]}/account=default/month=${day.slice(0, 7)}`;
+  return `${folder}/${day}.${digestOf(text).slice(0, 12)}.parquet`;
 }
 
 export function contentOf(day: string, text: string | null, fields: Partial<SliceContent> = {}): SliceContent {
@@ -69,6 +76,9 @@ export const HOLD = { reason: 'shrunk', detail: 'few', rows_before: 9, held_at: 
 export async function openScene(): Promise<Scene> {
   const place = await mkdtemp(path.join(tmpdir(), 'etl-lake-'));
   const root = path.join(place, 'home');
+  const stateFile = path.join(place, 'state.db');
+  const state = await openSqliteState(stateFile);
+  const pipelines = Object.entries(TABLES).map(([name, table]) => ({ name, table }));
   let made = 0;
   const file = async (text: string | null | undefined) => {
     if (text === null || text === undefined) return null;
@@ -79,20 +89,25 @@ export async function openScene(): Promise<Scene> {
   };
   return {
     root,
-    reopened: () => new Lake(homePaths(root)),
+    state,
+    stateFile,
+    reopened: () => new Lake({ root, state, pipelines }),
     bring: async (kind, day, text, { pipeline = 'orders', rejects, content = {} } = {}) => {
       const files: SliceFiles = { file: await file(text), rejectsFile: await file(rejects) };
       const rejected = rejects === undefined ? {} : { rejects: rejects.length };
       const change = { pipeline, content: contentOf(day, text, { ...rejected, ...content }), files };
       return kind === 'hold' ? { kind, ...change, hold: HOLD } : { kind, ...change };
     },
-    files: async () => Object.keys(await treeOf(root)).filter((name) => !name.startsWith('manifests/')),
+    files: async () => Object.keys(await treeOf(root)),
     tree: () => treeOf(root),
     write: async (name, text) => {
       await mkdir(path.dirname(path.join(root, name)), { recursive: true });
       await writeFile(path.join(root, name), text);
     },
-    close: () => rm(place, { recursive: true, force: true }),
+    close: async () => {
+      await state.close();
+      await rm(place, { recursive: true, force: true });
+    },
   };
 }
 

@@ -1,5 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
-import path from 'node:path';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { homePaths } from '../../src/core/home.ts';
 import { newId } from '../../src/core/ids.ts';
@@ -10,6 +9,7 @@ import { metricsRoutes } from '../../src/serve/metrics/metrics.ts';
 import { scheduleOf } from '../../src/serve/schedule.ts';
 import { beginRun, endRun, lastRuns } from '../../src/store/runs.ts';
 import { writeSchedule } from '../../src/store/scheduled.ts';
+import { openSqliteState } from '../../src/store/sqlite.ts';
 import { openWorld, reports, type World } from '../support/nights.ts';
 import { withState } from '../support/state.ts';
 import { scraping, typesIn } from './metrics-scene.ts';
@@ -145,16 +145,16 @@ describe('how things stand', () => {
   test('a part that cannot be read keeps what it said, is counted, told once, and keeps nothing else back', () =>
     scraping(world, async (scrape) => {
       const before = await scrape();
-      const manifest = path.join(homePaths(world.home).manifests, 'orders', '2026-03.json');
-      const text = await readFile(manifest, 'utf8');
-      await writeFile(manifest, 'garbage');
+      const state = await openSqliteState(homePaths(world.home).database);
+      await sql`ALTER TABLE slice RENAME TO gone`.execute(state.db);
       await leaveRun();
       await scrape();
       const after = await scrape();
       expect(after.value('scrape_errors_total', { part: 'pipelines' })).toBe(2);
       expect(after.value('slices', { pipeline: 'orders' })).toBe(before.value('slices', { pipeline: 'orders' }));
       expect(after.value('runs_total')).toBe(1);
-      await writeFile(manifest, text);
+      await sql`ALTER TABLE gone RENAME TO slice`.execute(state.db);
+      await state.close();
       const told = world.log.filter(({ message }) => message.startsWith('metrics: pipelines'));
       expect(told).toHaveLength(1);
     }));

@@ -2,6 +2,7 @@ import pg from 'pg';
 import { openPostgresState } from '../../src/store/postgres.ts';
 import { freshDatabase } from '../support/postgres-database.ts';
 import { inboxConformance } from './conformance/inbox.ts';
+import { slicesConformance } from './conformance/slices.ts';
 import { smallStateConformance } from './conformance/small-state.ts';
 import { type StatePlace, stateConformance } from './conformance.ts';
 
@@ -22,3 +23,4 @@ async function postgresPlace(): Promise<StatePlace> {
 stateConformance(postgresPlace);
 smallStateConformance(postgresPlace);
 inboxConformance(postgresPlace);
+slicesConformance(postgresPlace);

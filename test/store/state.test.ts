@@ -5,6 +5,7 @@ import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openSqliteState, proveSqliteFile } from '../../src/store/sqlite.ts';
 import { inboxConformance } from './conformance/inbox.ts';
+import { slicesConformance } from './conformance/slices.ts';
 import { smallStateConformance } from './conformance/small-state.ts';
 import { type StatePlace, stateConformance } from './conformance.ts';
 
@@ -29,6 +30,7 @@ async function sqlitePlace(): Promise<StatePlace> {
 stateConformance(sqlitePlace);
 smallStateConformance(sqlitePlace);
 inboxConformance(sqlitePlace);
+slicesConformance(sqlitePlace);
 
 describe('the file', () => {
   let folder: string;

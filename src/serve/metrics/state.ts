@@ -5,6 +5,7 @@ import type { RunContext } from '../../run/context.ts';
 import { type PipelineStatus, pipelineStatuses } from '../../run/status.ts';
 import { inboxSize } from '../../store/inbox.ts';
 import { runsStamp } from '../../store/runs.ts';
+import { countCommits } from '../../store/slices.ts';
 import { Remembered } from '../page/remembered.ts';
 import { scheduleOf } from '../schedule.ts';
 import type { Schedules } from '../schedule-due.ts';
@@ -37,16 +38,17 @@ export class StateGauges {
   constructor(context: RunContext, today: () => Day, meters: Meters) {
     this.context = context;
     this.meters = meters;
-    this.lake = new Lake(context.paths, { keepsMonths: true });
+    this.lake = new Lake({ root: context.paths.root, state: context.state, pipelines: context.pipelines });
     const make = () => this.statusesOn(today());
     this.statuses = new Remembered({ make, clock: context.clock, freshMs: FRESH_MS, patienceMs: PATIENCE_MS });
   }
 
   private async statusesOn(today: Day): Promise<readonly PipelineStatus[]> {
     const { context, kept } = this;
-    const { manifests, state } = context.paths;
+    const { state } = context.paths;
     const readMs = context.clock.now();
-    const stamp = `${today}\n${await runsStamp(context.state.db)}\n${await stampOf([manifests, state])}`;
+    const { db } = context.state;
+    const stamp = `${today}\n${await runsStamp(db)}\n${await countCommits(db)}\n${await stampOf([state])}`;
     if (kept && kept.stamp === stamp && readMs - kept.readMs < LONGEST_KEPT_MS) return kept.statuses;
     this.lake.reread();
     const statuses = await pipelineStatuses({ ...context, lake: this.lake, today });

@@ -1,6 +1,6 @@
 /** Rejects by pipeline, day and reason. The raw text stays where it is: `partner-etl rejects`, or the page of the day. */
 import { wholeName } from '../../core/pipeline.ts';
-import { Engine, quoteList } from '../../engine/duckdb.ts';
+import { Engine, readParquet } from '../../engine/duckdb.ts';
 import type { RunContext } from '../../run/context.ts';
 import type { Reject } from './model.ts';
 
@@ -24,7 +24,7 @@ async function newestFiles({ pipelines, lake }: RunContext): Promise<string[]> {
   const found: { readonly day: string; readonly file: string }[] = [];
   for (const { name } of pipelines)
     for (const [day, entry] of await lake.slices(name)) {
-      const file = lake.rejectsFile(name, entry);
+      const file = lake.rejectsFile(entry);
       if (file) found.push({ day, file });
     }
   return found
@@ -41,7 +41,7 @@ async function groupsIn(context: RunContext, files: readonly string[]): Promise<
   try {
     const rows = await engine.rows(
       `SELECT pipeline, slice_day::VARCHAR AS slice_day, reason, arg_min(detail, item) AS detail, count(*) AS n
-       FROM read_parquet(${quoteList(files)}) GROUP BY ALL ORDER BY slice_day DESC, pipeline, reason LIMIT ${GROUPS_SHOWN}`,
+       FROM ${readParquet(files)} GROUP BY ALL ORDER BY slice_day DESC, pipeline, reason LIMIT ${GROUPS_SHOWN}`,
     );
     return rows.map((row) => ({
       pipeline: wholes.get(String(row.pipeline)) ?? String(row.pipeline),

@@ -13,6 +13,7 @@ import { type Explanation, explain } from '../../run/explain.ts';
 import { statusOf } from '../../run/status.ts';
 import { inboxSize } from '../../store/inbox.ts';
 import { runsStamp } from '../../store/runs.ts';
+import { countCommits } from '../../store/slices.ts';
 import type { Health } from '../health.ts';
 import { stampOf } from '../stamp.ts';
 import type { MoneyDay, PageModel, TokenState } from './model.ts';
@@ -55,8 +56,8 @@ export class PageSources {
 
   constructor(options: PageSourcesOptions) {
     this.options = options;
-    const { paths, clock } = options.context;
-    this.lake = new Lake(paths, { keepsMonths: true });
+    const { paths, clock, state, pipelines } = options.context;
+    this.lake = new Lake({ root: paths.root, state, pipelines });
     this.model = new Remembered({ make: () => this.make(), clock, freshMs: FRESH_MS, patienceMs: PATIENCE_MS });
   }
 
@@ -150,11 +151,11 @@ export class PageSources {
 
 const NO_DAYS: ReadonlySet<Day> = new Set();
 
-/** Every commit of the lake makes and removes its journal, and everything else is replaced by renaming: the folders tell. */
+/** Runs, messages and commits of the lake are counted; everything else is replaced by renaming: the folders tell. */
 async function traces({ paths, state, today }: RunContext): Promise<string> {
-  const places = [paths.manifests, paths.state, paths.warehouse, `${paths.inbox}/refused`];
+  const places = [paths.state, paths.warehouse, `${paths.inbox}/refused`];
   const { messages } = await inboxSize(state.db);
-  return `${today} ${messages}\n${await runsStamp(state.db)}\n${await stampOf(places)}`;
+  return `${today} ${messages}\n${await runsStamp(state.db)}\n${await countCommits(state.db)}\n${await stampOf(places)}`;
 }
 
 /** The control sums of the commissions report, oldest day first. */

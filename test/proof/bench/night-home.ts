@@ -11,6 +11,7 @@ import { homePaths } from '../../../src/core/home.ts';
 import { digestOf, NO_HASHES } from '../../../src/engine/content.ts';
 import { Engine } from '../../../src/engine/duckdb.ts';
 import { Lake, type SliceChange } from '../../../src/lake/lake.ts';
+import { openSqliteState } from '../../../src/store/sqlite.ts';
 import { startPostgres } from '../../support/postgres.ts';
 import { makeSlices } from './history.ts';
 import type { Night } from './night-child.ts';
@@ -160,5 +161,8 @@ async function makeHistory(home: string, days: readonly Day[]): Promise<void> {
         },
         files: { file: null, rejectsFile: null },
       });
-  await new Lake(homePaths(home)).commit(changes);
+  const { root, database } = homePaths(home);
+  const state = await openSqliteState(database);
+  await new Lake({ root, state, pipelines }).commit(changes);
+  await state.close();
 }

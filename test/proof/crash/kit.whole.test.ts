@@ -11,7 +11,7 @@ const SHARE: readonly (readonly [string, number])[] = [
   ['kill-night', 1],
   ['kill-serve', 1],
   ['postgres-terminate', 1],
-  ['damage-lake-manifests', 1],
+  ['damage-lake-rows', 1],
 ];
 
 let scene: Scene;

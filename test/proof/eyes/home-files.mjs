@@ -5,11 +5,19 @@ import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import Database from 'libsql';
 
-/** The slices that the lake's manifests name. */
+/** The slices that the state says are the lake's: content, and whether something is held of them. */
 export function entriesOf(home, pipeline) {
-  const folder = path.join(home, 'manifests', pipeline);
-  const months = existsSync(folder) ? readdirSync(folder).sort() : [];
-  return months.flatMap((month) => Object.values(JSON.parse(readFileSync(path.join(folder, month), 'utf8')).slices));
+  const database = new Database(path.join(home, 'state.db'), { readonly: true });
+  try {
+    const rows = database
+      .prepare(
+        `SELECT slice.*, hold.day AS held FROM slice LEFT JOIN hold USING (account, pipeline, day) WHERE pipeline = ? ORDER BY day`,
+      )
+      .all([pipeline]);
+    return rows.map(({ held, sums, ...content }) => ({ content: { ...content, sums: JSON.parse(sums) }, held }));
+  } finally {
+    database.close();
+  }
 }
 
 /** The rows of fetches, in the order in which they were written. */

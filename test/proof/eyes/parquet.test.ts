@@ -7,10 +7,11 @@ import { pipelines } from '../../../pipelines/index.ts';
 import { isNamed, storedColumns } from '../../../src/core/pipeline.ts';
 import { Engine, quoteName, quoteText } from '../../../src/engine/duckdb.ts';
 import { asciiJson } from '../../support/hostile-json.ts';
+import { tableFolder } from '../../support/lake-folders.ts';
 import { listEans, openLookupWorld } from '../../support/lookups.ts';
 import type { World } from '../../support/nights.ts';
 import { deliver, get, pass, processMessage, shipmentMessage, subscribe } from '../../support/states.ts';
-import { byDuckdb, byHyparquet } from './parquet.ts';
+import { byDuckdb, byHyparquet, valuesFrom } from './parquet.ts';
 
 /** As the warehouse may hold them, sent as they are. */
 const TEXTS = [
@@ -77,7 +78,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 async function filesOf(name: string): Promise<string[]> {
-  const folder = path.join(world.home, 'lake', name);
+  const folder = tableFolder(world.home, name);
   const files = await readdir(folder, { recursive: true });
   return files.filter((file) => file.endsWith('.parquet')).map((file) => path.join(folder, file));
 }
@@ -88,33 +89,51 @@ describe('the folder of a table', () => {
     (await readdir(folder, { recursive: true, withFileTypes: true })).filter((one) => one.isFile());
 
   it('is there for each pipeline, with Parquet files and nothing else, though a slice is held and a row rejected', async () => {
-    expect((await readdir(lake())).sort()).toEqual(pipelines.map(({ name }) => name).sort());
+    expect((await readdir(lake())).sort()).toEqual(pipelines.map(({ table }) => table).sort());
     expect((await filesUnder(lake())).filter(({ name }) => !name.endsWith('.parquet'))).toEqual([]);
     for (const aside of ['held', 'rejects'])
       expect((await filesUnder(path.join(world.home, aside))).length, aside).toBeGreaterThan(0);
   });
 
-  it.each(pipelines.map((pipeline) => ({ name: pipeline.name, pipeline })))(
-    'read whole is the table of $name, to the last row',
-    async ({ name, pipeline }) => {
-      const columns = storedColumns(pipeline).map(({ column }) => quoteName(column));
-      const files = quoteText(path.join(lake(), name, '**', '*.parquet'));
-      const [ofLake, ofTable] = [
-        `SELECT ${columns.join(', ')} FROM read_parquet(${files})`,
-        `SELECT ${columns.join(', ')} FROM warehouse.main.${quoteName(pipeline.table)}`,
-      ];
-      const engine = await Engine.open({ tempDir: path.join(world.home, 'work', 'spill') });
-      try {
-        await engine.run(`ATTACH ${quoteText(path.join(world.home, 'warehouse.duckdb'))} AS warehouse (READ_ONLY)`);
-        const count = async (sql: string) => Number((await engine.rows(`SELECT count(*) AS n FROM (${sql})`))[0]?.n);
-        expect(await count(ofLake)).toBeGreaterThan(0);
-        expect(await count(`${ofLake} EXCEPT ALL ${ofTable}`)).toBe(0);
-        expect(await count(`${ofTable} EXCEPT ALL ${ofLake}`)).toBe(0);
-      } finally {
-        engine.close();
-      }
-    },
-  );
+  describe.each(pipelines.map((pipeline) => ({ name: pipeline.name, pipeline })))('of $name', ({ name, pipeline }) => {
+    let engine: Engine;
+    beforeAll(async () => {
+      engine = await Engine.open({ tempDir: path.join(world.home, 'work', 'spill') });
+      await engine.run(`ATTACH ${quoteText(path.join(world.home, 'warehouse.duckdb'))} AS warehouse (READ_ONLY)`);
+    });
+    afterAll(() => engine.close());
+
+    const table = `warehouse.main.${quoteName(pipeline.table)}`;
+    const columns = storedColumns(pipeline);
+    const whole = () => quoteText(path.join(tableFolder(world.home, name), '**', '*.parquet'));
+
+    it('is the table to DuckDB, to the last row', async () => {
+      const names = columns.map(({ column }) => quoteName(column)).join(', ');
+      const [ofLake, ofTable] = [`SELECT ${names} FROM read_parquet(${whole()})`, `SELECT ${names} FROM ${table}`];
+      const count = async (sql: string) => Number((await engine.row(`SELECT count(*) AS n FROM (${sql})`)).n);
+      expect(await count(ofLake)).toBeGreaterThan(0);
+      expect(await count(`${ofLake} EXCEPT ALL ${ofTable}`)).toBe(0);
+      expect(await count(`${ofTable} EXCEPT ALL ${ofLake}`)).toBe(0);
+    });
+
+    it('is the table to hyparquet, to the last value', async () => {
+      const inLake = await Promise.all((await filesOf(name)).map((file) => byHyparquet(file, columns)));
+      const inTable = await valuesFrom(engine, table, columns);
+      const inOrder = (rows: readonly (readonly (string | null)[])[]) => rows.map((row) => JSON.stringify(row)).sort();
+      expect(inOrder(inLake.flat())).toEqual(inOrder(inTable));
+    });
+
+    it('gives account and month to those who read hive partitions, and both are no columns of the files', async () => {
+      const names = columns.map(({ column }) => column);
+      expect(names.filter((column) => ['account', 'month'].includes(column))).toEqual([]);
+      const rows = await engine.rows(
+        `SELECT DISTINCT account, month, strftime(${quoteName(pipeline.day)}, '%Y-%m') AS of_day
+         FROM read_parquet(${whole()}, hive_partitioning = true)`,
+      );
+      expect(rows.length).toBeGreaterThan(0);
+      for (const { account, month, of_day } of rows) expect([account, month]).toEqual(['default', of_day]);
+    });
+  });
 });
 
 describe('two readers of one file', () => {

@@ -32,6 +32,16 @@ export async function byHyparquet(file: string, columns: readonly KindOfColumn[]
 /** By the engine that wrote it; in the file's order. */
 export async function byDuckdb(file: string, columns: readonly KindOfColumn[]): Promise<Values[]> {
   const engine = await Engine.open({ tempDir: `${file}.spill` });
+  const source = `read_parquet(${quoteText(file)}, hive_partitioning = false, file_row_number = true) ORDER BY file_row_number`;
+  try {
+    return await valuesFrom(engine, source, columns);
+  } finally {
+    engine.close();
+  }
+}
+
+/** `source`: what follows FROM. */
+export async function valuesFrom(engine: Engine, source: string, columns: readonly KindOfColumn[]): Promise<Values[]> {
   const of = ({ column, kind }: KindOfColumn) => {
     const name = quoteName(column);
     if (kind === 'text' || kind === 'json') return `lower(hex(encode(${name}::VARCHAR)))`;
@@ -39,15 +49,9 @@ export async function byDuckdb(file: string, columns: readonly KindOfColumn[]): 
     if (kind === 'local-time' || kind === 'utc-time') return `epoch_us(${name})`;
     return kind === 'money' || kind === 'percentage' ? `replace(${name}::VARCHAR, '.', '')` : name;
   };
-  try {
-    const select = columns.map((column, i) => `${of(column)} AS c${i}`);
-    const rows = await engine.rows(
-      `SELECT ${select.join(', ')} FROM read_parquet(${quoteText(file)}, file_row_number = true) ORDER BY file_row_number`,
-    );
-    return rows.map((row) => columns.map(({ kind }, i) => spelled(kind, row[`c${i}`])));
-  } finally {
-    engine.close();
-  }
+  const select = columns.map((column, i) => `${of(column)} AS c${i}`);
+  const rows = await engine.rows(`SELECT ${select.join(', ')} FROM ${source}`);
+  return rows.map((row) => columns.map(({ kind }, i) => spelled(kind, row[`c${i}`])));
 }
 
 function spelled(kind: ColumnKind, value: unknown): string | null {

@@ -4,7 +4,7 @@
  * For every slice of the three reports it reads the answer that the lake names, and for those of the reductions file, of rates and of
  * products all answers in their order (its own way of unpacking, of reading JSON by its text, of adding with whole numbers without limit),
  * and compares rows and the sum of every column of money, percentages and counts, of reports also rejects and duplicates, with the lake's
- * manifests, and with etl.receipt in warehouse.duckdb and, where PARTNER_ETL_POSTGRES_URL is set, in Postgres. Exit 1 where
+ * table in state.db, and with etl.receipt in warehouse.duckdb and, where PARTNER_ETL_POSTGRES_URL is set, in Postgres. Exit 1 where
  * anything differs.
  */
 import { existsSync } from 'node:fs';

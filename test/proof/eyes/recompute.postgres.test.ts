@@ -1,10 +1,10 @@
 /** What receipts say, recomputed from the vault by a script that knows nothing of the program but its files. */
 import { execFile } from 'node:child_process';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addDays } from '../../../src/core/days.ts';
 import type { ItemFaultKind } from '../../../src/sandbox/item-faults.ts';
+import { openSqliteState } from '../../../src/store/sqlite.ts';
 import { listEans, openLookupWorld } from '../../support/lookups.ts';
 import { packageRoot, type World } from '../../support/nights.ts';
 import { type Database, freshDatabase } from '../../support/postgres-database.ts';
@@ -137,18 +137,22 @@ describe('the control sums of lake and warehouse', () => {
         expect(checked.some((one) => one.pipeline === pipeline && one.place === place && one.rows > 0)).toBe(true);
   });
 
-  it('are told to differ when a manifest says another sum', async () => {
-    const months = await readdir(path.join(world.home, 'manifests', 'orders'));
-    const file = path.join(world.home, 'manifests', 'orders', months[0]!);
-    const told = await readFile(file, 'utf8');
-    const changed = told.replace(
-      /("commission":\s?"\d*)(\d)(\.)/,
-      (_, before, digit, point) => `${before}${(Number(digit) + 1) % 10}${point}`,
+  it('are told to differ when the state says another sum', async () => {
+    const state = await openSqliteState(path.join(world.home, 'state.db'));
+    const setSums = (sums: string) =>
+      state.write((tx) => tx.updateTable('slice').set({ sums }).where('digest', '=', digest).execute());
+    const rows = await state.db
+      .selectFrom('slice')
+      .select(['digest', 'sums'])
+      .where('pipeline', '=', 'orders')
+      .execute();
+    const { digest, sums: told } = rows.find(({ sums }) => /"commission":"\d/.test(sums))!;
+    await setSums(
+      told.replace(/("commission":"\d*)(\d)(\.)/, (_, a, digit, b) => `${a}${(Number(digit) + 1) % 10}${b}`),
     );
-    expect(changed).not.toBe(told);
-    await writeFile(file, changed);
     const { code, checked } = await recompute(world.home);
-    await writeFile(file, told);
+    await setSums(told);
+    await state.close();
     expect([code, checked.filter(({ isSame }) => !isSame).map(({ place }) => place)]).toEqual([1, ['lake']]);
   });
 });

@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Step } from '../../../src/run/context.ts';
 import { type Typed, typedIn } from '../../cli/typed.ts';
+import { tableFolder } from '../../support/lake-folders.ts';
 import { openWorld, type World } from '../../support/nights.ts';
 
 const exec = promisify(execFile);
@@ -38,7 +39,7 @@ async function factsOf(home = world.home): Promise<string> {
 }
 
 /** The parts of a home directory, in the order in which README.md says to copy them. */
-const PARTS = ['backups', 'state', 'inbox', 'warehouse.duckdb', 'lake', 'rejects', 'held', 'manifests', 'vault'];
+const PARTS = ['backups', 'state', 'inbox', 'warehouse.duckdb', 'lake', 'rejects', 'held', 'vault'];
 
 /** As README.md has it: one tar that takes the parts in this order. */
 async function backUp(file: string): Promise<void> {
@@ -56,6 +57,7 @@ async function restored(file: string): Promise<string> {
 
 /** Between the first two lies a commit of the lake, between the last two the rest of the run but its publication. */
 const MOMENTS: readonly Step[] = ['answer-received', 'lake-committed', 'publishing'];
+const TORN = ['promotions', 'orders', 'order-item-versions'];
 /** What the facts are after the first night, and after the second. */
 let facts: { readonly first: string; readonly second: string };
 
@@ -66,23 +68,21 @@ beforeAll(async () => {
   world.passDays(1);
   world.sandbox.change({ kind: 'vanish-item', ...world.itemOn(world.lookback().from) });
   const taken = new Set<Step>();
-  const step = async (name: Step, about: string) => {
+  const step = async (name: Step) => {
     if (taken.has(name) || !MOMENTS.includes(name)) return;
     taken.add(name);
     await backUp(path.join(place, `${name}.tar`));
     await mkdir(path.join(place, name));
     await link(path.join(world.home, 'warehouse.duckdb'), path.join(place, name, 'warehouse.duckdb'));
-    // A copy that a commit overtook: files of the lake from before it, the manifests from after it.
-    if (name === 'lake-committed') overtaken = about.split(' ')[0]!;
+    // A copy that commits overtook: of some tables the files from before them, the state from after them.
     if (name === 'answer-received')
-      for (const part of ['lake', 'manifests'])
-        await cp(path.join(world.home, part), path.join(place, 'torn', part), { recursive: true });
+      for (const folder of TORN.map((one) => tableFolder('', one)))
+        await cp(path.join(world.home, folder), path.join(place, 'torn', folder), { recursive: true });
   };
   expect((await world.night({ step })).exitCode).toBe(0);
   facts = { first, second: await factsOf() };
   expect([...taken].sort()).toEqual([...MOMENTS].sort());
 });
-let overtaken = '';
 
 const verifyOf = async (home: string) => {
   const { code, out } = await typed(['verify', '--json', '--quiet'], home);
@@ -108,15 +108,12 @@ describe('a copy of the home directory', () => {
 
   it('whose lake was overtaken by a commit tells each slice that it lacks, and the mends told bring all back', async () => {
     const home = path.join(place, 'torn');
-    for (const part of ['backups', 'state', 'vault', 'warehouse.duckdb'])
-      await cp(path.join(world.home, part), path.join(home, part), { recursive: true });
-    expect((await typed(['rebuild', '--state'], home)).code).toBe(0);
-    const torn = [overtaken, 'orders', 'order-item-versions'];
-    for (const name of torn)
-      await cp(
-        path.join(world.home, 'manifests', name, '2026-03.json'),
-        path.join(home, 'manifests', name, '2026-03.json'),
-      );
+    const isTorn = (file: string) => TORN.some((one) => file.startsWith(tableFolder(world.home, one)));
+    for (const part of ['state.db', 'state.db-wal', 'state', 'lake', 'vault', 'warehouse.duckdb'])
+      await cp(path.join(world.home, part), path.join(home, part), {
+        recursive: true,
+        filter: (file) => !isTorn(file),
+      });
     const { code, differences } = await verifyOf(home);
     expect(code).toBe(1);
     const mends = new Set(differences.filter(({ hop }) => hop === 'lake').map(({ mend }) => mend));

@@ -27,9 +27,7 @@ const days = (from: Day, to = from) => `orders --from ${from} --to ${to}`;
 
 /** Cuts the rows of a day off; returns the file. */
 async function damage(day: Day): Promise<string> {
-  const file = await world.within(
-    async ({ lake }) => lake.rowsFile('orders', (await lake.slices('orders')).get(day)!)!,
-  );
+  const file = await world.within(async ({ lake }) => lake.rowsFile((await lake.slices('orders')).get(day)!)!);
   await truncate(file, 900);
   return file;
 }

@@ -9,6 +9,7 @@ import type { Step } from '../../../src/run/context.ts';
 import { nightPlans } from '../../../src/run/plans.ts';
 import { verify } from '../../../src/run/verify.ts';
 import { deliveryAt, layIn, waitingAt } from '../../support/inbox.ts';
+import { monthFolder } from '../../support/lake-folders.ts';
 import { rowsOf } from '../../support/lookups.ts';
 import { openWorld, type World } from '../../support/nights.ts';
 import { forgetFetches } from '../../support/state.ts';
@@ -185,7 +186,7 @@ describe('a replay of messages', () => {
 
   test.each(['2026-03-20', '2026-03-21'])('from %s mends what was lost of the lake', async (from) => {
     const before = await everything();
-    const month = path.join(world.home, 'lake', 'push-messages', '2026-03');
+    const month = monthFolder(world.home, 'push-messages', '2026-03-01');
     const lost = (await readdir(month)).filter((name) => name.startsWith(from) && name.endsWith('.parquet'));
     expect(lost).toHaveLength(1);
     await rm(path.join(month, lost[0]!));

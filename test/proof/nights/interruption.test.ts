@@ -3,6 +3,7 @@ import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Step } from '../../../src/run/context.ts';
+import { tableFolder } from '../../support/lake-folders.ts';
 import { openWorld, type World } from '../../support/nights.ts';
 
 let world: World;
@@ -26,7 +27,7 @@ it('a commit that failed half way leaves no file behind: the next night removes 
   world.clock.set(world.clock.now() + 60_000);
   const lake = path.join(world.home, 'lake');
   const before = (await readdir(lake, { recursive: true })).sort();
-  const inTheWay = path.join(world.home, 'rejects', 'orders');
+  const inTheWay = tableFolder(world.home, 'orders', 'rejects');
   await mkdir(path.dirname(inTheWay));
   await writeFile(inTheWay, '');
   world.sandbox.addFault({ endpoint: 'orders', kind: 'raw-value', field: 'commission', json: '"n/a"', item: 0 });

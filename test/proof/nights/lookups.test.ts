@@ -332,7 +332,7 @@ describe('replay', () => {
     const before = await told();
     expect(before).toEqual([expect.objectContaining({ reason: 'refused', item: 0 })]);
     const file = await world.within(async ({ lake }) =>
-      lake.rejectsFile('commission-rates', (await lake.slices('commission-rates')).get(first)!),
+      lake.rejectsFile((await lake.slices('commission-rates')).get(first)!),
     );
     const replay = () =>
       world.within((context) => runReplay(context, 'commission-rates', { from: first, to: world.today() }));

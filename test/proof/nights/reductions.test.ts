@@ -1,5 +1,5 @@
 /** Nights of the reductions file against the sandbox: when it is fetched, under which name, and what it changes. */
-import { readdir, writeFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runRelease, runReplay } from '../../../src/run/again.ts';
@@ -8,6 +8,7 @@ import type { RunOutcome } from '../../../src/run/session.ts';
 import { statusOf } from '../../../src/run/status.ts';
 import { verify } from '../../../src/run/verify.ts';
 import { openLookupWorld, rowsOf, six } from '../../support/lookups.ts';
+import { loseLake } from '../../support/lost-lake.ts';
 import type { World } from '../../support/nights.ts';
 
 let world: World;
@@ -258,14 +259,14 @@ describe('what was stored', () => {
     expect(told.fetches.map(({ notes }) => notes?.file_name)).toContain(world.sandbox.reductionsFile().name);
   });
 
-  it.each(['reductions', 'reductions-files'])('makes the manifest of %s again that is damaged', async (name) => {
+  it.each(['reductions', 'reductions-files'])('makes again what the lake has lost of %s', async (name) => {
     await night();
     const first = world.today();
     world.passDays(2);
     await night();
     const table = 'SELECT * EXCLUDE (loaded_at) FROM warehouse.fact_reduction ORDER BY ALL';
     const before = await rowsOf(world, table);
-    await writeFile(path.join(world.home, 'manifests', name, `${first.slice(0, 7)}.json`), '{"layout": 1,');
+    await loseLake(world.home, name);
     const range = { from: first, to: world.today() };
     expect((await world.within((context) => runReplay(context, 'reductions', range))).errors).toEqual([]);
     expect(await rowsOf(world, table)).toEqual(before);

@@ -153,9 +153,10 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'answer-not-compared',
     about: 'a window that was applied once is taken for unchanged',
     file: 'src/run/checked.ts',
-    in: 'vouches',
-    call: 'this.days.get',
-    instead: '(day) => { const checked = this.days.get(day); return checked && { ...checked, sha256 }; }',
+    in: 'isKnownAnswer',
+    call: 'slices.get',
+    instead:
+      '(day) => { const entry = slices.get(day); return entry?.checked ? { ...entry, checked: { ...entry.checked, sha256 } } : entry; }',
     seed: 109,
   },
   {

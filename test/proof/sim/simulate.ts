@@ -361,11 +361,4 @@ export class Simulation {
 }
 
 /** Errors that no fault of the service and no death explains. */
-const NEVER = new Set([
-  'unexpected',
-  'control_sums',
-  'duplicate_key',
-  'damaged_manifest',
-  'lake_file',
-  'duckdb_publish',
-]);
+const NEVER = new Set(['unexpected', 'control_sums', 'duplicate_key', 'damaged_state', 'lake_file', 'duckdb_publish']);

@@ -22,7 +22,7 @@ export async function stampsOf({ home, warehouse, postgresUrl }: Place): Promise
   const look = (file: string) => {
     if (statSync(file).isFile()) stamps.set(path.relative(home, file), stampOf(file));
   };
-  for (const tree of ['lake', 'rejects', 'held', 'manifests'].filter((one) => existsSync(path.join(home, one))))
+  for (const tree of ['lake', 'rejects', 'held'].filter((one) => existsSync(path.join(home, one))))
     for (const name of readdirSync(path.join(home, tree), { recursive: true, encoding: 'utf8' }))
       look(path.join(home, tree, name));
   if (existsSync(warehouse)) look(warehouse);

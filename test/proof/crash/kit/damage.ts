@@ -18,9 +18,8 @@ const MOST_MENDS = 4;
 const FILES: Readonly<Record<string, RegExp>> = {
   'vault-answers': /^vault\/[^/]+\/answers\//,
   'vault-gathered': /^vault\/[^/]+\/gathered\//,
-  'lake-rows': /^lake\/[^/]+\/[^/]+\/[^/]+\.parquet$/,
+  'lake-rows': /^lake\//,
   'lake-rejects': /^rejects\//,
-  'lake-manifests': /^manifests\/.*\.json$/,
   state: /^state\/(?!erasures)/,
   erasures: /^state\/erasures/,
   'state-database': /^state\.db$/,

@@ -63,7 +63,7 @@ async function underFileLimit(stage: Stage, seed: number): Promise<Round> {
   await stage.undisturbed(NIGHT);
   await stage.begin(NIGHT);
   const random = seeded(seed);
-  // Small files are the journals and manifests, large ones the DuckDB file.
+  // Small files are records and the lake's, large ones the DuckDB file.
   const fileLimitKiB = Math.ceil(random.below(2) === 0 ? random.between(1, 64) : random.between(64, 12 * 1024));
   const night = stage.scene.run(NIGHT.words, { ...stage.optionsOf(NIGHT), fileLimitKiB });
   return failed(stage, `files of at most ${fileLimitKiB} KiB`, night, () => undefined);

@@ -31,7 +31,7 @@ async function killedAtRandom(stage: Stage, operation: Operation, seed: number):
 }
 
 /** Steps of a slice, those with a pipeline for each of them. */
-const OF_PIPELINES = ['answer-received', 'normalised', 'lake-committed', 'checked-saved'];
+const OF_PIPELINES = ['answer-received', 'normalised', 'lake-committed'];
 const PLACES = STEPS.flatMap((step) =>
   OF_PIPELINES.includes(step) ? pipelines.filter(isNamed).map(({ name }) => `${step} ${name}`) : [step],
 );
