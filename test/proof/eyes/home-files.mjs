@@ -1,6 +1,6 @@
 /** Files of a home directory, read with nothing of the product: for the scripts that look at its work from outside. */
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import Database from 'libsql';
