@@ -7,7 +7,8 @@ import { asEtlError, EXIT } from '../core/errors.ts';
 import { AREAS, type PartnerSettings } from '../partner/settings.ts';
 import { CachedTokenSource, type TokenSource, type TokenState } from '../partner/token.ts';
 import { endBan, pairOf } from '../partner/token-circuit.ts';
-import { type AnnouncedReceiver, announcedReceiver } from '../serve/receiver-proof.ts';
+import { announcedReceiver } from '../serve/receiver-proof.ts';
+import { demandNew } from '../store/backups.ts';
 import { openSqliteState } from '../store/sqlite.ts';
 import type { State } from '../store/state.ts';
 import { openDuckdbTarget } from '../warehouse/duckdb/target.ts';
@@ -149,9 +150,9 @@ async function checkPostgres({ targets, home, timeZone }: Config, { clock }: Cli
 /** Every endpoint, the clocks, and by what the answers tell, the way of push messages. */
 async function askService(config: Config, { clock, signal }: CliContext): Promise<readonly NamedFinding[]> {
   const { findings, subscriptions } = await checkService(config, { clock, signal, random: Math.random });
-  const { push, home } = config;
+  const { push } = config;
   const reached: NamedFinding[] = [];
-  const receiver = push.enabled ? await receiverOf(home.database) : null;
+  const receiver = push.enabled ? await withState(config, ({ db }) => announcedReceiver(db)) : null;
   if (push.enabled) {
     const own = await guarded(() => checkOwnReceiver(receiver, push.path, clock));
     reached.push({ check: 'receiver answers', ...own });
@@ -189,9 +190,15 @@ async function ofTokens(
   context: CliContext,
   look: (source: PairSource, state: State) => Promise<Finding>,
 ): Promise<Finding> {
-  const state = await openSqliteState(config.home.database);
+  return withState(config, (state) => ofEach(tokenSources(config, state, context), (source) => look(source, state)));
+}
+
+/** Errors: `failed/lost_state`, lest an empty state takes the place of one that is lost; those of `openSqliteState`. */
+async function withState<T>({ home }: Config, look: (state: State) => Promise<T>): Promise<T> {
+  const { database, lake, vault, backups } = home;
+  const state = await openSqliteState(database, () => demandNew(database, [lake, vault, backups]));
   try {
-    return await ofEach(tokenSources(config, state, context), (source) => look(source, state));
+    return await look(state);
   } finally {
     await state.close();
   }
@@ -243,17 +250,6 @@ export function judgeToken(state: TokenState): Finding {
   if (requestsLastHour >= mostPerHour)
     return warning(asked, 'look in the log why tokens do not last; no more are asked for within the hour');
   return ok(expiresAt === null ? `none on disk, ${asked}` : `on disk, expires at ${expiresAt}, ${asked}`);
-}
-
-/** What the state says; null where there is none yet: doctor makes nothing. */
-async function receiverOf(database: string): Promise<AnnouncedReceiver | null> {
-  if (!(await isThere(database))) return null;
-  const state = await openSqliteState(database);
-  try {
-    return await announcedReceiver(state.db);
-  } finally {
-    await state.close();
-  }
 }
 
 export function documentOf(findings: readonly NamedFinding[]) {

@@ -56,6 +56,7 @@ function linesOf(file: string, { was, set_aside: aside, backup, unsound }: Resto
     backup === null
       ? 'There is no sound backup: the state is empty.'
       : `Restored from the backup of ${backup.day}: ${backup.file}`,
-    'The next run asks again what it lacks: partner-etl run',
+    'Push messages that had come since and that no run had taken in are lost.',
+    'The next run asks again what else it lacks: partner-etl run',
   ];
 }
