@@ -58,7 +58,7 @@ export interface FetchRecord {
   readonly fetch_id: string;
   readonly run_id: string;
   readonly pipeline: string;
-  /** Of a call to the service, as its budget is called. Messages lack it. */
+  /** Of a call to the service, as its budget is called. What came from the inbox has none. */
   readonly endpoint?: string;
   readonly window_from: Day | null;
   readonly window_to: Day | null;
