@@ -4,6 +4,7 @@ import { asEtlError } from '../core/errors.ts';
 import type { Pipeline } from '../core/pipeline.ts';
 import type { FetchRecord } from '../core/records.ts';
 import type { Vault } from '../extract/vault.ts';
+import { knownFetches } from '../store/fetches.ts';
 import type { RunContext } from './context.ts';
 
 export type AnswerState =
@@ -31,7 +32,8 @@ export async function* answersBehind(
   for (const fetchId of missing) yield { kind: 'missing', fetchId };
 }
 
-async function problemOf(vault: Vault, fetch: FetchRecord): Promise<string | null> {
+/** Why the answer cannot be read, or null. */
+export async function problemOf(vault: Vault, fetch: FetchRecord): Promise<string | null> {
   try {
     for await (const _ of vault.answer(fetch, true));
     return null;
@@ -61,23 +63,43 @@ export async function lostBeside(
   return lost;
 }
 
+/** Those of the days whose slices stand on a fetch that has no record: the state is that of an older backup. */
+export async function daysWithoutRecord(
+  { lake, state }: Pick<RunContext, 'lake' | 'state'>,
+  pipeline: Pipeline,
+  days: readonly Day[],
+): Promise<ReadonlySet<Day>> {
+  const behind = await fetchesBehind(lake, pipeline, days);
+  const known = await knownFetches(state.db, behind.values());
+  return new Set([...behind].flatMap(([day, fetchId]) => (known.has(fetchId) ? [] : [day])));
+}
+
 /** Those of the days whose slices stand on an answer that is damaged or lost, and that nobody pruned. */
 export async function daysWithoutAnswer(
   { vault, lake }: Pick<RunContext, 'vault' | 'lake'>,
   pipeline: Pipeline,
   days: readonly Day[],
 ): Promise<ReadonlySet<Day>> {
-  const slices = await lake.slices(pipeline.name);
-  const behind = new Map(
-    days.flatMap((day) => {
-      const entry = slices.get(day);
-      return entry ? [[day, entry.content.fetch_id] as const] : [];
-    }),
-  );
+  const behind = await fetchesBehind(lake, pipeline, days);
   const lost = new Set<string>();
   for await (const state of answersBehind(vault, pipeline, behind.values())) {
     if (state.kind === 'damaged') lost.add(state.fetch.fetch_id);
     if (state.kind === 'missing') lost.add(state.fetchId);
   }
   return new Set([...behind].flatMap(([day, fetchId]) => (lost.has(fetchId) ? [day] : [])));
+}
+
+/** The fetch that the slice of each day stands on, for days that have one. */
+async function fetchesBehind(
+  lake: RunContext['lake'],
+  { name }: Pipeline,
+  days: readonly Day[],
+): Promise<ReadonlyMap<Day, string>> {
+  const slices = await lake.slices(name);
+  return new Map(
+    days.flatMap((day) => {
+      const entry = slices.get(day);
+      return entry ? [[day, entry.content.fetch_id] as const] : [];
+    }),
+  );
 }

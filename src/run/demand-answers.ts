@@ -3,10 +3,11 @@
  * be gone, and nobody could ask for them again.
  */
 import type { Day } from '../core/days.ts';
-import { asEtlError, EtlError } from '../core/errors.ts';
+import { EtlError } from '../core/errors.ts';
 import { type Pipeline, partsOf } from '../core/pipeline.ts';
 import type { FetchRecord } from '../core/records.ts';
 import { placeOf } from '../store/fetches.ts';
+import { problemOf } from './answers-behind.ts';
 import type { RunContext } from './context.ts';
 import { fetchesNamed } from './prune-needs.ts';
 import type { Session } from './session.ts';
@@ -27,22 +28,13 @@ export async function demandAnswers(
   const lost: Lost[] = [];
   for (const fetch of fetches) {
     if (!named.delete(fetch.fetch_id)) continue;
-    const problem = await problemOf(context, fetch);
+    const problem = await problemOf(context.vault, fetch);
     if (problem !== null) lost.push({ file: fileOf(context, fetch), problem });
   }
   // What a list of ours could not ask is named by the run.
   const file = context.paths.database;
   for (const id of named) if (id.startsWith('f')) lost.push({ file, problem: `${file} has no record of fetch ${id}` });
   if (lost.length > 0) throw missing(pipeline, lost);
-}
-
-async function problemOf({ vault }: RunContext, fetch: FetchRecord): Promise<string | null> {
-  try {
-    for await (const _ of vault.answer(fetch, true));
-    return null;
-  } catch (thrown) {
-    return asEtlError(thrown).message;
-  }
 }
 
 interface Lost {

@@ -3,7 +3,7 @@
  * the two use different resources (the network and one core here, DuckDB's threads there).
  */
 import path from 'node:path';
-import type { Day } from '../core/days.ts';
+import { type Day, daysOf } from '../core/days.ts';
 import { asEtlError, type EtlError } from '../core/errors.ts';
 import { sliceText } from '../core/log.ts';
 import type { Pipeline } from '../core/pipeline.ts';
@@ -11,7 +11,7 @@ import type { PlannedWindow } from '../core/plan.ts';
 import type { ProgressBudget } from '../core/progress.ts';
 import type { Span } from '../core/tracer.ts';
 import { reportBudget } from '../partner/reports.ts';
-import { daysWithoutAnswer } from './answers-behind.ts';
+import { daysWithoutAnswer, daysWithoutRecord } from './answers-behind.ts';
 import type { Partner } from './context.ts';
 import type { Partners } from './partners.ts';
 import type { WindowPlan } from './pipeline-plan.ts';
@@ -29,7 +29,7 @@ export async function fetchPipeline(session: Session, partners: Partners, plan: 
   const { context, tally } = session;
   const { pipeline, windows } = plan;
   context.progress.begin(pipeline.name, windows.length, 'window', budgetOf(partner, pipeline));
-  const anew = await daysToWriteAnew(session, pipeline, requestedDays(windows));
+  const anew = await daysToWriteAnew(session, pipeline, windows);
   let failures = 0;
   let isOver = false;
   let next = windows[0] ? begin(session, partner, pipeline, windows[0], 0) : null;
@@ -60,14 +60,18 @@ function requestedDays(windows: readonly PlannedWindow[]): Day[] {
   return windows.flatMap(({ slices }) => slices.filter(({ reason }) => reason === 'requested').map(({ day }) => day));
 }
 
-/** Of the days asked for: those that stand on an answer which is damaged or lost, and those whose own files are. */
+/** Those that stand on a fetch without a record; of the days asked for also those whose answer is damaged or lost, or whose own files are. */
 async function daysToWriteAnew(
   { context, engine }: Session,
   pipeline: Pipeline,
-  days: readonly Day[],
+  windows: readonly PlannedWindow[],
 ): Promise<ReadonlySet<Day>> {
-  const damaged = await damagedDays(engine, context.lake, pipeline, days);
-  return new Set([...damaged, ...(await daysWithoutAnswer(context, pipeline, days))]);
+  const requested = requestedDays(windows);
+  return new Set([
+    ...(await damagedDays(engine, context.lake, pipeline, requested)),
+    ...(await daysWithoutAnswer(context, pipeline, requested)),
+    ...(await daysWithoutRecord(context, pipeline, windows.flatMap(daysOf))),
+  ]);
 }
 
 interface Begun {

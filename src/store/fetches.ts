@@ -62,6 +62,21 @@ export async function fetchesOfRuns(db: StateDb, after: string | null, upTo: str
   return rows.map(recordOf);
 }
 
+/** Those of the ids that have a row. */
+export async function knownFetches(db: StateDb, ids: Iterable<string>): Promise<ReadonlySet<string>> {
+  const known = new Set<string>();
+  for (const some of inBatches([...new Set(ids)])) {
+    const rows = await db
+      .selectFrom('fetch')
+      .select('fetch_id')
+      .where('account', '=', ACCOUNT)
+      .where('fetch_id', 'in', some)
+      .execute();
+    for (const { fetch_id } of rows) known.add(fetch_id);
+  }
+  return known;
+}
+
 /** In the order in which they were begun. */
 export async function fetchesOfRun(db: StateDb, runId: string): Promise<FetchRecord[]> {
   return (await fetches(db).where('run_id', '=', runId).orderBy('fetch_id').execute()).map(recordOf);

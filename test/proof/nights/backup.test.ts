@@ -44,7 +44,7 @@ const PARTS = ['backups', 'state', 'inbox', 'warehouse.duckdb', 'lake', 'rejects
 /** As README.md has it: one tar that takes the parts in this order. */
 async function backUp(file: string): Promise<void> {
   const there = await readdir(world.home);
-  await exec('tar', ['-cSf', file, '-C', world.home, ...PARTS.filter((part) => there.includes(part))]);
+  await exec('tar', ['-cf', file, '-C', world.home, ...PARTS.filter((part) => there.includes(part))]);
 }
 
 async function restored(file: string): Promise<string> {
