@@ -47,8 +47,7 @@ export async function openApp(world: Surroundings): Promise<App> {
   const { config, clock } = world;
   const paths = config.home;
   await makeHome(paths.root);
-  const shown = [paths.lake, paths.vault, paths.backups];
-  const state = await openSqliteState(paths.database, () => demandNew(paths.database, shown));
+  const state = await openSqliteState(paths.database, () => demandNew(paths));
   const targets = openTargets(config, clock);
   const pacing = new Pacing({
     state,

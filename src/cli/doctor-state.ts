@@ -8,11 +8,12 @@ const MIB = 1024 * 1024;
 const REBUILD = 'partner-etl rebuild --state';
 
 /** `uid`: who we are; null where files have no owners and modes. Errors: `failed/lost_state`. */
-export async function checkState({ database, lake, vault, backups }: HomePaths, uid: number | null): Promise<Finding> {
+export async function checkState(home: HomePaths, uid: number | null): Promise<Finding> {
+  const { database, backups } = home;
   const found = await examineState(database);
   if (found.is === 'damaged') return broken(found.problem, REBUILD);
   if (found.is === 'lost') {
-    await demandNew(database, [lake, vault, backups]);
+    await demandNew(home);
     return ok(`${database} will be made by the first command`);
   }
   const { mode, size } = await stat(database);

@@ -195,8 +195,7 @@ async function ofTokens(
 
 /** Errors: `failed/lost_state`, lest an empty state takes the place of one that is lost; those of `openSqliteState`. */
 async function withState<T>({ home }: Config, look: (state: State) => Promise<T>): Promise<T> {
-  const { database, lake, vault, backups } = home;
-  const state = await openSqliteState(database, () => demandNew(database, [lake, vault, backups]));
+  const state = await openSqliteState(home.database, () => demandNew(home));
   try {
     return await look(state);
   } finally {

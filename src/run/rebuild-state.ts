@@ -7,6 +7,7 @@ import { fileLocks } from '../store/file-locks.ts';
 import { type Lock, whoHolds } from '../store/locks.ts';
 import { openSqliteState } from '../store/sqlite.ts';
 import { RUN_LOCK } from './at-work.ts';
+import { noteRestored } from './recover-fetches.ts';
 
 /** Of the one process that starts runs. */
 export const SCHEDULER_LOCK = 'scheduler';
@@ -34,7 +35,9 @@ export async function rebuildState(home: HomePaths, clock: Clock): Promise<Resto
       home.backups,
       isoTime(clock.now()).replaceAll(/[-:.]|\d{3}Z/g, ''),
     );
-    await (await openSqliteState(home.database)).close();
+    const state = await openSqliteState(home.database);
+    if (restored.was.is !== 'sound') await noteRestored(state, isoTime(clock.now()));
+    await state.close();
     return restored;
   } finally {
     for (const lock of taken.reverse()) await lock.release();

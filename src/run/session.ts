@@ -21,6 +21,7 @@ import type { RunContext } from './context.ts';
 import { RunLedger } from './ledger.ts';
 import type { Published } from './publish.ts';
 import { Publisher } from './publisher.ts';
+import { recoverFetches } from './recover-fetches.ts';
 import { namingSlice } from './slice-problem.ts';
 import { ChangeTally, type RunChanges } from './what-changed.ts';
 import type { WindowResult } from './window.ts';
@@ -126,6 +127,7 @@ export async function runSession(
   const lock = await takeRunLock(context, command);
   try {
     await context.state.file?.prove();
+    await recoverFetches(context);
     await clearWork(context.paths.work);
     context.lake.reread();
     // After a run that failed as well: a full disk may have stopped a commit whose files were in place already.

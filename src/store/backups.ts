@@ -6,6 +6,7 @@ import { closeSync, openSync } from 'node:fs';
 import { copyFile, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { EtlError } from '../core/errors.ts';
+import type { HomePaths } from '../core/home.ts';
 import { moveIntoPlace, namesIn } from '../disk/atomic.ts';
 import { proveSqliteFile } from './sqlite.ts';
 import type { StateFile } from './state.ts';
@@ -43,9 +44,11 @@ export async function backUpState(state: StateFile, folder: string, day: string,
   for (const old of (await backupsIn(folder)).slice(KEPT)) await rm(old.file, { force: true });
 }
 
+type StatePlaces = Pick<HomePaths, 'database' | 'lake' | 'vault' | 'backups'>;
+
 /** For where no state is found. Errors: `failed/lost_state` when one of the folders shows that there was one. */
-export async function demandNew(file: string, folders: readonly string[]): Promise<void> {
-  for (const folder of folders) {
+export async function demandNew({ database: file, ...folders }: StatePlaces): Promise<void> {
+  for (const folder of [folders.lake, folders.vault, folders.backups]) {
     if ((await readdir(folder).catch(() => [])).length === 0) continue;
     throw new EtlError('failed', 'lost_state', `${file} is lost: ${folder} holds data that it knew`, {
       concern: { file },

@@ -13,20 +13,35 @@ const LINE_MARK = '#';
 
 /** Rows of one transaction: all of them are there, or none. `isLookup`: what they say is yet to be taken into the lake. */
 export function insertFetches(state: State, fetches: readonly FetchRecord[], isLookup: boolean): Promise<void> {
-  return state.write((tx) => insertInto(tx, fetches, isLookup));
+  return state.write((tx) => insertInto(tx, fetches, isLookup ? 0 : null));
 }
 
-async function insertInto(tx: StateTransaction, fetches: readonly FetchRecord[], isLookup: boolean): Promise<void> {
+async function insertInto(
+  tx: StateTransaction,
+  fetches: readonly FetchRecord[],
+  isApplied: FetchTable['is_applied'],
+): Promise<void> {
   const first = (await lastWritten(tx)) + 1;
-  const rows = fetches.map((fetch, i) => ({ ...rowOf(fetch), seq: first + i, is_applied: isLookup ? 0 : null }));
+  const rows = fetches.map((fetch, i) => ({ ...rowOf(fetch), seq: first + i, is_applied: isApplied }));
   for (const some of inBatches(rows, MOST_ROWS)) await tx.insertInto('fetch').values(some).execute();
+}
+
+/** Those of which there is no row, as fetches whose responses the lake has; returns how many. */
+export async function insertMissing(state: State, fetches: readonly FetchRecord[]): Promise<number> {
+  const ids = fetches.map(({ fetch_id: id }) => id);
+  return state.write(async (tx) => {
+    const known = await knownFetches(tx, ids);
+    const missing = fetches.filter(({ fetch_id: id }) => !known.has(id));
+    await insertInto(tx, missing, null);
+    return missing.length;
+  });
 }
 
 /** The row of one fetch, over one of the same id: messages may be stored again by the run after one that was killed. */
 export function putFetch(state: State, fetch: FetchRecord): Promise<void> {
   return state.write(async (tx) => {
     await tx.deleteFrom('fetch').where('account', '=', ACCOUNT).where('fetch_id', '=', fetch.fetch_id).execute();
-    await insertInto(tx, [fetch], false);
+    await insertInto(tx, [fetch], null);
   });
 }
 

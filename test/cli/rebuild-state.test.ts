@@ -104,6 +104,8 @@ describe('the backup', () => {
     world.passDays(1);
     expect((await typedIn(world, ['run'])).code).toBe(0);
     expect(await world.differences(world.lookback())).toEqual([]);
+    expect((await typedIn(world, ['verify'])).code).toBe(0);
+    expect((await typedIn(world, ['replay', 'orders', '--from', '2026-03-18', '--to', '2026-03-18'])).code).toBe(0);
   });
 
   test('that cannot be made fails no run', async () => {
