@@ -1,8 +1,9 @@
-/** rebuild: a warehouse from the lake, or the state from its newest backup. */
+/** rebuild: a warehouse from the lake, or the state from its newest backup and the lake. */
 import type { Command } from 'commander';
+import { pipelines } from '../../pipelines/index.ts';
 import { EtlError } from '../core/errors.ts';
 import { runRebuild } from '../run/again.ts';
-import { rebuildState } from '../run/rebuild-state.ts';
+import { type RebuiltState, rebuildState } from '../run/rebuild-state.ts';
 import type { Restored } from '../store/backups.ts';
 import type { CliContext } from './context.ts';
 import { addExamples } from './help.ts';
@@ -22,11 +23,12 @@ export function register(program: Command, cli: CliContext): void {
     .summary('make a warehouse afresh from the lake')
     .description(
       'Makes a warehouse afresh from the lake. With --state: where the state (state.db) is damaged or lost, sets the damaged file aside and ' +
-        'puts the newest sound backup in its place, or an empty state where there is none; the next run asks again what that lacks. Every run ' +
-        'that ends well makes a backup, and those of the last five days are kept under backups/.',
+        'puts the newest sound backup in its place, or an empty state where there is none; which slices the lake holds is found in its files, ' +
+        'and the next run asks again what else is lacking. Every run that ends well makes a backup, and those of the last five days are kept ' +
+        'under backups/.',
     )
     .option('--target <name>', 'duckdb or postgres; all that are switched on when absent')
-    .option('--state', 'the state instead, from its newest backup')
+    .option('--state', 'the state instead, from its newest backup and the lake')
     .option('--json', 'print the result as one JSON document')
     .action((options: RebuildOptions) => rebuild(cli, options));
   addExamples(command, [
@@ -42,13 +44,30 @@ async function rebuild(cli: CliContext, { target, state = false, json = false }:
       hint: 'first rebuild --state, then rebuild --target',
     });
   const { home } = await cli.config();
-  const restored = await rebuildState(home, cli.clock);
+  const restored = await rebuildState(home, pipelines, cli.clock);
   if (json) printJson(cli.stdout, { state: home.database, ...restored });
   else cli.stdout.write(`${linesOf(home.database, restored).join('\n')}\n`);
 }
 
-function linesOf(file: string, { was, set_aside: aside, backup, unsound }: Restored): string[] {
-  if (was.is === 'sound') return [`${file} is sound: nothing was changed.`];
+function linesOf(file: string, { lake, ...restored }: RebuiltState): string[] {
+  const found = lake.slices.length;
+  const lost = lake.lost.map(({ pipeline, day }) => `${pipeline} ${day}`);
+  const changes = [
+    ...(found === 0 ? [] : [`Found in the lake: ${found} slices that it did not know, or not as they are now.`]),
+    ...(lost.length === 0 ? [] : [`Gone from the lake: ${lost.join(', ')}`]),
+  ];
+  const aside = lake.unproved.map((one) => `Not taken, since it does not hold what its name says: ${one}`);
+  if (restored.was.is === 'sound' && changes.length === 0) return [`${file} is sound: nothing was changed.`, ...aside];
+  return [
+    ...restoredLines(file, restored),
+    ...changes,
+    ...aside,
+    'The next run asks again what it lacks: partner-etl run',
+  ];
+}
+
+function restoredLines(file: string, { was, set_aside: aside, backup, unsound }: Restored): string[] {
+  if (was.is === 'sound') return [`${file} is sound.`];
   return [
     was.is === 'lost' ? `${file} was lost.` : `${was.problem}.`,
     ...(aside === null ? [] : [`What was there lies in ${aside} now.`]),
@@ -57,6 +76,5 @@ function linesOf(file: string, { was, set_aside: aside, backup, unsound }: Resto
       ? 'There is no sound backup: the state is empty.'
       : `Restored from the backup of ${backup.day}: ${backup.file}`,
     'Push messages that had come since and that no run had taken in are lost.',
-    'The next run asks again what else it lacks: partner-etl run',
   ];
 }

@@ -3,7 +3,8 @@
  * they are. The name of a file says day and digest; what the slice amounts to is computed from its rows and proved by the digest.
  *
  * Not in the files, and therefore not found: days without rows and rejects, when slices were checked last, and why something was held.
- * Such days are asked for again, as the plan asks for any day that is missing or due. Run it under the run lock, before any sweep.
+ * A row whose files are gone, with none in their place, tells of a content that was superseded or lost: it goes. Such days are asked for
+ * again, as the plan asks for any day that is missing or due. Run it under the run lock, before any sweep.
  */
 import { isoTime } from '../core/clock.ts';
 import type { Day } from '../core/days.ts';
@@ -14,7 +15,7 @@ import type { HeldSlice, SliceEntry, Slices } from '../core/slices.ts';
 import { emptySlice } from '../engine/content.ts';
 import { type Engine, quoteText, readParquet } from '../engine/duckdb.ts';
 import { measureSlice } from '../engine/measure.ts';
-import { type NamedEntry, readSlices, writeSlices } from '../store/slices.ts';
+import { forgetSlices, type NamedEntry, readSlices, writeSlices } from '../store/slices.ts';
 import type { State } from '../store/state.ts';
 import { digestInName, LakeFiles, parseFileName, TREES, type Tree } from './files.ts';
 
@@ -28,9 +29,16 @@ export interface RecoverInput {
 
 export interface Recovered {
   /** Slices that the table did not have, or not as the files have them. */
-  readonly slices: readonly { readonly pipeline: string; readonly day: Day }[];
+  readonly slices: readonly NamedDay[];
+  /** Slices that the table had, and whose files are gone. */
+  readonly lost: readonly NamedDay[];
   /** Files that cannot be read, or hold something else than their name says: left where they lie. */
   readonly unproved: readonly string[];
+}
+
+interface NamedDay {
+  readonly pipeline: string;
+  readonly day: Day;
 }
 
 /** What lies in the trees for one day: paths under the home directory, by the digest in their names. */
@@ -41,16 +49,21 @@ type Proved = Pick<SliceEntry, 'content' | 'file' | 'rejects_file'>;
 
 export async function recoverSlices(input: RecoverInput): Promise<Recovered> {
   const known = await readSlices(input.state.db);
-  const slices: Recovered['slices'][number][] = [];
+  const slices: NamedDay[] = [];
+  const lost: NamedDay[] = [];
   const unproved: string[] = [];
   for (const pipeline of input.pipelines) {
     const search = new Search(input, pipeline);
-    const entries = await search.entries(known.get(pipeline.name) ?? new Map());
-    await input.state.write((tx) => writeSlices(tx, entries));
-    slices.push(...entries.map(({ entry }) => ({ pipeline: pipeline.name, day: entry.content.day })));
+    const { found, gone } = await search.changes(known.get(pipeline.name) ?? new Map());
+    await input.state.write(async (tx) => {
+      await forgetSlices(tx, pipeline.name, gone);
+      await writeSlices(tx, found);
+    });
+    slices.push(...found.map(({ entry }) => ({ pipeline: pipeline.name, day: entry.content.day })));
+    lost.push(...gone.map((day) => ({ pipeline: pipeline.name, day })));
     unproved.push(...search.unproved);
   }
-  return { slices, unproved };
+  return { slices, lost, unproved };
 }
 
 class Search {
@@ -65,19 +78,24 @@ class Search {
     this.pipeline = pipeline;
   }
 
-  /** The slices that the files have and the table has not. */
-  async entries(known: Slices): Promise<NamedEntry[]> {
+  /** The slices that the files have and the table has not, and those of which it is the other way round. */
+  async changes(known: Slices): Promise<{ readonly found: readonly NamedEntry[]; readonly gone: readonly Day[] }> {
     const found: NamedEntry[] = [];
-    for (const [day, files] of await this.filesByDay()) {
+    const gone: Day[] = [];
+    const lying = await this.filesByDay();
+    for (const day of new Set([...known.keys(), ...lying.keys()])) {
       const row = known.get(day);
-      const isNamed = row !== undefined && (row.file ?? row.rejects_file) !== null;
-      if (row && isNamed && isThere(row, files)) continue;
+      const files = lying.get(day) ?? noFiles();
+      const isComplete = row !== undefined && isThere(row, files);
+      const isEmpty = row !== undefined && (row.file ?? row.rejects_file) === null;
+      if (isComplete && !isEmpty) continue;
       const entry = await this.entryOn(day, files);
       // An empty day has no file: it is older than one that came later, and newer than one that a crash has left.
-      const isNews = !row || isNamed || (entry !== null && entry.content.fetch_id > row.content.fetch_id);
+      const isNews = !row || !isEmpty || (entry !== null && entry.content.fetch_id > row.content.fetch_id);
       if (entry && isNews) found.push({ pipeline: this.pipeline.name, entry });
+      else if (row && !isComplete) gone.push(day);
     }
-    return found;
+    return { found, gone };
   }
 
   private async filesByDay(): Promise<Map<Day, DayFiles>> {
@@ -86,7 +104,7 @@ class Search {
       for (const file of await this.files.listAll(tree, this.pipeline.table)) {
         const named = parseFileName(file);
         if (!named) continue;
-        const files = days.get(named.day) ?? { lake: new Map(), held: new Map(), rejects: new Map() };
+        const files = days.get(named.day) ?? noFiles();
         files[tree].set(named.digest, file);
         days.set(named.day, files);
       }
@@ -151,6 +169,10 @@ class Search {
       fetched_at: told.get('fetched_at') ?? timeOf(fetch_id, day),
     };
   }
+}
+
+function noFiles(): DayFiles {
+  return { lake: new Map(), held: new Map(), rejects: new Map() };
 }
 
 /** Whether the files of a row lie where it says. */

@@ -115,18 +115,28 @@ export async function writeSlices(tx: StateTransaction, entries: readonly NamedE
   for (let at = 0; at < entries.length; at += ROWS_A_STATEMENT) {
     const some = entries.slice(at, at + ROWS_A_STATEMENT);
     const holds = some.flatMap(holdRows);
-    for (const [pipeline, days] of daysByPipeline(some))
-      for (const table of ['slice', 'hold'] as const)
-        await tx
-          .deleteFrom(table)
-          .where('account', '=', ACCOUNT)
-          .where('pipeline', '=', pipeline)
-          .where('day', 'in', days)
-          .execute();
+    for (const [pipeline, days] of daysByPipeline(some)) await deleteDays(tx, pipeline, days);
     await tx.insertInto('slice').values(some.map(sliceRow)).execute();
     if (holds.length > 0) await tx.insertInto('hold').values(holds).execute();
   }
   if (entries.length > 0) await countCommit(tx);
+}
+
+/** The lake knows nothing of these slices from now on, nor of what is held of them. */
+export async function forgetSlices(tx: StateTransaction, pipeline: string, days: readonly Day[]): Promise<void> {
+  for (let at = 0; at < days.length; at += ROWS_A_STATEMENT)
+    await deleteDays(tx, pipeline, days.slice(at, at + ROWS_A_STATEMENT));
+  if (days.length > 0) await countCommit(tx);
+}
+
+async function deleteDays(tx: StateTransaction, pipeline: string, days: readonly Day[]): Promise<void> {
+  for (const table of ['slice', 'hold'] as const)
+    await tx
+      .deleteFrom(table)
+      .where('account', '=', ACCOUNT)
+      .where('pipeline', '=', pipeline)
+      .where('day', 'in', days)
+      .execute();
 }
 
 function daysByPipeline(entries: readonly NamedEntry[]): Map<string, Day[]> {

@@ -131,6 +131,16 @@ describe('rebuild --state', () => {
     expect((await typedIn(world, ['rebuild', '--state'])).out).toContain('state.db is sound: nothing was changed.');
   });
 
+  test.each(['an older backup', 'no backup'])('finds in the lake what %s lacks, without a call', async (which) => {
+    world.passDays(1);
+    expect((await typedIn(world, ['run'])).code).toBe(0);
+    await rm(at(which === 'no backup' ? 'backups' : 'backups/state-2026-03-21.db'), { recursive: true });
+    await damage();
+    expect((await typedIn(world, ['rebuild', '--state'])).out).toMatch(/^Found in the lake: \d+ slices/m);
+    expect((await typedIn(world, ['verify'])).code).toBe(0);
+    expect((await typedIn(world, ['rebuild', '--state'])).out).toContain('nothing was changed');
+  });
+
   test.each(['run', 'scheduler', 'receiver'])('is refused while somebody holds the lock of %s', async (name) => {
     await damage();
     const lock = await fileLocks(at('locks'), world.clock).tryLock(name, 'serve');

@@ -1,5 +1,5 @@
 /** A lake whose table is lost, or older than its files. */
-import { copyFile, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { pipelines } from '../../pipelines/index.ts';
@@ -71,7 +71,7 @@ it('every slice is found again as it was, with its rejects and what is held of i
 
 it('what the table has stays as it is', async () => {
   const found = await readSlices(state.db);
-  expect(await recover()).toEqual({ slices: [], unproved: [] });
+  expect(await recover()).toEqual({ slices: [], lost: [], unproved: [] });
   expect(await readSlices(state.db)).toEqual(found);
 });
 
@@ -81,6 +81,15 @@ it('a row that names a file which a newer one has replaced gives way to it', asy
   await state.write((tx) => tx.updateTable('slice').set(old).where('digest', '=', content.digest).execute());
   expect(await recover()).toMatchObject({ slices: [{ pipeline: 'orders', day: rejected }] });
   expect(entryOf('orders', rejected!, await readSlices(state.db)).content).toEqual(content);
+});
+
+it('a row whose file is gone goes, so that its day is asked for again', async () => {
+  const day = [...before.get('commissions')!.keys()][0]!;
+  const { file } = entryOf('commissions', day);
+  await rename(at(file), `${at(file)}.away`);
+  expect(await recover()).toEqual({ slices: [], lost: [{ pipeline: 'commissions', day }], unproved: [] });
+  expect((await readSlices(state.db)).get('commissions')!.has(day)).toBe(false);
+  await rename(`${at(file)}.away`, at(file));
 });
 
 it.each<[string, (file: string, other: string) => Promise<void>]>([
