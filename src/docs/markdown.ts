@@ -19,6 +19,9 @@ export function markdownOf(docs: Docs): string {
     '',
     ...CONVENTIONS.map((text) => `- ${text}`),
     '',
+    '## What there is',
+    '',
+    ...indexLines(docs.tables, say),
     '## Where readers go wrong',
     '',
     ...docs.traps.map(({ trap, on }) => `- ${say(trap)}${on.length === 0 ? '' : ` (${say(on.join(', '))})`}`),
@@ -60,6 +63,15 @@ function codeText(text: string): string {
 
 function row(cells: readonly string[]): string {
   return `| ${cells.join(' | ')} |`;
+}
+
+/** Every table with what it is about, by schema. */
+function indexLines(tables: readonly DocTable[], say: Say): string[] {
+  return SCHEMAS.flatMap((schema) => {
+    const listed = tables.filter((table) => table.schema === schema);
+    const rows = listed.map((table) => row([`[${codeText(titleOf(table))}](#${nameOf(table)})`, say(table.about)]));
+    return rows.length === 0 ? [] : [row([schema, 'about']), row(['---', '---']), ...rows, ''];
+  });
 }
 
 function tableLines(table: DocTable, say: Say): string[] {

@@ -64,7 +64,8 @@ export function summaryOf({ tables, questions }: Docs): string {
   const of = (kind: DocTable['kind']) => number(tables.filter((t) => t.kind === kind).length, kind);
   const columns = tables.reduce((sum, t) => sum + t.columns.length, 0);
   const things = `${of('table')}, ${of('view')} and ${of('function')} with ${number(columns, 'column')}`;
-  return `${things}; ${number(questions.length, 'question')} with SQL. The names are the same in DuckDB and Postgres.`;
+  const asked = questions.length === 0 ? '' : `; ${number(questions.length, 'question')} with SQL`;
+  return `${things}${asked}. The names are the same in DuckDB and Postgres.`;
 }
 
 /** What is true of all tables; the head of the dictionary says it once. */

@@ -110,7 +110,7 @@ export function noCheck(file: string, reason: string, cause?: unknown): EtlError
   return new EtlError('usage', 'check', `${file} is no check: ${reason}`, {
     cause,
     concern: { file },
-    hint: 'mend the file or take it out of the folder; README.md, "Checks", says what a check is',
+    hint: 'mend the file or take it out of the folder; docs/checks.md says what a check is',
   });
 }
 

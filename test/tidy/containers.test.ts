@@ -11,7 +11,7 @@ import { REPOSITORY } from './sources.ts';
 
 const compose = readCompose();
 const services = Object.entries(compose.services);
-const readme = textOf('README.md');
+const guide = textOf('docs/containers.md');
 const inTree = (file: string) => existsSync(path.join(REPOSITORY, file));
 /** Made by the operator, who is told so. */
 const isSecret = (file: string) => file.startsWith('./data/secrets/');
@@ -39,7 +39,7 @@ describe('docker-compose.yml', () => {
     expect(services.filter(([, { cap_add }]) => cap_add).map(([name]) => name)).toEqual(['postgres']);
   });
 
-  test('what it mounts is in the tree, a volume of its own, or a secret that the README has made', () => {
+  test('what it mounts is in the tree, a volume of its own, or a secret that docs/containers.md has made', () => {
     const sources = services.flatMap(([, service]) => mounts(service).map(({ source }) => source));
     const missing = sources.filter((source) =>
       source.startsWith('./') ? !inTree(source) : !(source in compose.volumes),
@@ -47,7 +47,7 @@ describe('docker-compose.yml', () => {
     expect(missing).toEqual([]);
     for (const { file } of Object.values(compose.secrets)) {
       expect(withDefaults(file)).toSatisfy(isSecret);
-      expect(readme).toContain(path.basename(withDefaults(file)));
+      expect(guide).toContain(path.basename(withDefaults(file)));
     }
     expect(sources.length).toBeGreaterThan(5);
   });
@@ -81,10 +81,10 @@ describe('docker-compose.yml', () => {
     expect(compose.services.postgres?.healthcheck).toBeDefined();
   });
 
-  test('every variable that it reads is explained in its head and in the README', () => {
+  test('every variable that it reads is explained in its head and in docs/containers.md', () => {
     const names = [...composeText.matchAll(/\$\{(\w+)/g)].map(([, name]) => name!);
     const head = composeText.slice(0, composeText.indexOf('\nname:'));
-    expect([...new Set(names)].filter((name) => !head.includes(name) || !readme.includes(name))).toEqual([]);
+    expect([...new Set(names)].filter((name) => !head.includes(name) || !guide.includes(name))).toEqual([]);
     expect(names.length).toBeGreaterThan(5);
   });
 
@@ -125,7 +125,10 @@ describe('Dockerfile', () => {
   });
 
   test('everything that the program reads at run time is in it', () => {
-    const { files } = JSON.parse(textOf('package.json')) as { files: string[] };
+    const { files: packed } = JSON.parse(textOf('package.json')) as { files: string[] };
+    // The rest of the package is for people.
+    const files = packed.filter((name) => !/^!|^docs$|\.md$/.test(name));
+    expect(files.length).toBeGreaterThan(4);
     const placed = instructions.filter(({ word }) => word === 'COPY').map(({ rest }) => rest.split(/\s+/).at(-1)!);
     expect(files.filter((folder) => !placed.includes(`/app/${folder}`))).toEqual([]);
   });
@@ -165,8 +168,8 @@ describe('what the containers are given', () => {
       PARTNER_CLIENT_ID: sandbox.clientId,
       ETL_CLIENT_SECRET_FILE: './data/secrets/sandbox-secret',
     });
-    expect(textOf('README.md')).toContain('> data/secrets/sandbox-secret');
-    expect(sandbox.clientSecret).toMatch(/^[0-9a-f]{64}$/); // as the README's line finds it
+    expect(guide).toContain('> data/secrets/sandbox-secret');
+    expect(sandbox.clientSecret).toMatch(/^[0-9a-f]{64}$/); // as the line there finds it
     expect(compose.services.sandbox?.command).toEqual(['sandbox', '--port', String(port)]);
   });
 

@@ -39,7 +39,8 @@ function commandsInLine(text: string, line: number): ReadmeCommand[] {
     const [program, ...rest] = words.slice(Math.max(0, start));
     if (program === 'npm' && rest.length > 0) return [{ program, words: rest, line }];
     if (program === 'partner-etl' && rest.length > 0) return [{ program, words: rest, line }];
-    if (program === 'npx' && rest[0] === 'partner-etl') return [{ program: 'partner-etl', words: rest.slice(1), line }];
+    if (program === 'npx' && rest[0] === 'partner-etl' && rest.length > 1)
+      return [{ program: 'partner-etl', words: rest.slice(1), line }];
     return [];
   });
 }

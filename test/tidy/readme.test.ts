@@ -4,6 +4,7 @@ import { type Command, CommanderError } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { buildProgram } from '../../src/cli/program.ts';
 import { fakeContext } from '../cli/surroundings.ts';
+import { markdownFiles } from './markdown.ts';
 import { commandsIn } from './readme-commands.ts';
 import { REPOSITORY } from './sources.ts';
 
@@ -48,15 +49,17 @@ function npmRefusalOf([word = '', name = '']: readonly string[]): string | null 
   return script in scripts ? null : `package.json has no script "${script}"`;
 }
 
-describe('the commands in README.md', () => {
+describe('the commands in README and docs/', () => {
   test('exist, with the options and arguments they are shown with', async () => {
-    const commands = commandsIn(readFileSync(path.join(REPOSITORY, 'README.md'), 'utf8'));
-    expect(commands.length).toBeGreaterThan(5);
     const wrong: string[] = [];
-    for (const { program, words, line } of commands) {
-      const refusal = program === 'npm' ? npmRefusalOf(words) : await refusalOf(filledIn(words));
-      if (refusal !== null) wrong.push(`README.md:${line}: ${program} ${words.join(' ')}: ${refusal}`);
-    }
+    let count = 0;
+    for (const { file, text } of markdownFiles())
+      for (const { program, words, line } of commandsIn(text)) {
+        count += 1;
+        const refusal = program === 'npm' ? npmRefusalOf(words) : await refusalOf(filledIn(words));
+        if (refusal !== null) wrong.push(`${file}:${line}: ${program} ${words.join(' ')}: ${refusal}`);
+      }
+    expect(count).toBeGreaterThan(60);
     expect(wrong).toEqual([]);
   });
 

@@ -110,7 +110,7 @@ async function postgres(dir: string, made: Made): Promise<Result[]> {
   const open = (url: string) => openPostgresTarget({ url, workDir, clock: systemClock, pipelines });
   try {
     await admin.query('CREATE DATABASE night');
-    await admin.query("SET work_mem = '64MB'"); // as the README advises, and partner-etl sql does
+    await admin.query("SET work_mem = '64MB'"); // as docs/analysts.md advises, and partner-etl sql does
     const night = new URL(server.url);
     night.pathname = '/night';
     const nights = await nightsOf('postgres', made, open(night.href), open(server.url));

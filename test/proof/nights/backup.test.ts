@@ -38,10 +38,10 @@ async function factsOf(home = world.home): Promise<string> {
   return (await typed(['sql', sql, '--format', 'csv', '--limit', '100000'], home)).out;
 }
 
-/** The parts of a home directory, in the order in which README.md says to copy them. */
+/** The parts of a home directory, in the order in which docs/backup.md says to copy them. */
 const PARTS = ['backups', 'state', 'inbox', 'warehouse.duckdb', 'lake', 'rejects', 'held', 'vault'];
 
-/** As README.md has it: one tar that takes the parts in this order. */
+/** As docs/backup.md has it: one tar that takes the parts in this order. */
 async function backUp(file: string): Promise<void> {
   const there = await readdir(world.home);
   await exec('tar', ['-cf', file, '-C', world.home, ...PARTS.filter((part) => there.includes(part))]);

@@ -14,7 +14,7 @@ afterAll(async () => {
   await other.drop();
 });
 
-// What the server itself may do for a superuser, such as pg_read_file(), is a matter of the user in the address: README.md, "Security".
+// What the server itself may do for a superuser, such as pg_read_file(), is a matter of the user in the address: docs/security.md.
 querying(
   'postgres',
   (_, out) => [
