@@ -16,6 +16,7 @@ import { DEMO_HOME, demoClock, demoSettings, readDemo, writeDemo } from './demo-
 import { addExamples } from './help.ts';
 import { tellOutcome } from './outcome.ts';
 import { printTable } from './output.ts';
+import { isInstalled } from './package-root.ts';
 import { untilAborted, writeEans } from './sandbox.ts';
 import { dayValue, wholeNumber } from './values.ts';
 
@@ -67,7 +68,7 @@ async function demo(cli: CliContext, options: DemoOptions): Promise<void> {
     const duckdb = app.context.targets.find((t) => t.name === 'duckdb');
     if (duckdb && (await duckdb.exists())) await report(cli, duckdb);
     const today = dayAt(clock.now(), SERVICE_ZONE);
-    if (options.page !== true) cli.stdout.write(nextSteps(options.home, today));
+    if (options.page !== true) cli.stdout.write(nextSteps(options.home, today, isInstalled(cli.packageRoot)));
     else await servePage(cli, app.context, { ...config.serve, port: options.port ?? config.serve.port });
   } finally {
     await app.close();
@@ -123,12 +124,12 @@ const REPORT = `SELECT order_date AS day, count(DISTINCT order_id) AS orders, co
     coalesce(sum(commission) FILTER (status_group = 'open'), 0)::DECIMAL(18,2) AS of_it_open
   FROM warehouse.fact_order_item GROUP BY order_date ORDER BY order_date DESC LIMIT 7`;
 
-function nextSteps(home: string, today: Day): string {
+function nextSteps(home: string, today: Day, isPackage: boolean): string {
+  const program = isPackage ? 'partner-etl' : 'npx partner-etl';
   const isUsual = home === DEMO_HOME;
-  const at = isUsual
-    ? 'npx partner-etl'
-    : `PARTNER_ETL_HOME=${home} PARTNER_ETL_CONFIG=${demoSettings(home)} npx partner-etl`;
-  const more = isUsual ? 'npm start --' : `npx partner-etl demo --home ${home}`;
+  const at = isUsual ? program : `PARTNER_ETL_HOME=${home} PARTNER_ETL_CONFIG=${demoSettings(home)} ${program}`;
+  const again = isPackage ? `${program} demo` : 'npm start --';
+  const more = isUsual ? again : `${program} demo --home ${home}`;
   return `
 Where to look next:
   ${at} status
@@ -138,7 +139,7 @@ Where to look next:
   ${at} docs --answers         every table and column, and twenty questions with their answers
   ${at} verify
   ${more} --today ${addDays(today, 1)}   the next night: what is new, and what has changed; the same one again changes nothing
-With your own credentials: npx partner-etl init
+With your own credentials: ${program} init
 The status page on this data: ${more} --page
 `;
 }

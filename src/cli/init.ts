@@ -20,6 +20,7 @@ import { addExamples } from './help.ts';
 import { type Answers, askForRest } from './init-answers.ts';
 import { settingsText } from './init-settings.ts';
 import { printJson } from './output.ts';
+import { isInstalled } from './package-root.ts';
 import { dayValue } from './values.ts';
 
 interface InitOptions {
@@ -175,9 +176,10 @@ function isThere(file: string): Promise<boolean> {
 function placeFor({ file }: InitOptions, context: CliContext): string {
   if (file !== undefined) return path.resolve(context.cwd, file);
   // Inside node_modules the next update would delete it: then it lies with the operator, who must name it.
-  const isInstalled = context.packageRoot.split(path.sep).includes('node_modules');
   const isNamed = variable(context.env, 'PARTNER_ETL_CONFIG') !== null;
-  return isInstalled && !isNamed ? path.join(context.cwd, 'partner-etl.yaml') : overridingFile(context);
+  return isInstalled(context.packageRoot) && !isNamed
+    ? path.join(context.cwd, 'partner-etl.yaml')
+    : overridingFile(context);
 }
 
 interface MissingVariable {

@@ -8,6 +8,11 @@ export interface PackagePlace {
   readonly version: string;
 }
 
+/** Whether the package lies in a node_modules, and not in a checkout: then the program is called by its name alone. */
+export function isInstalled(root: string): boolean {
+  return root.split(path.sep).includes('node_modules');
+}
+
 export async function findPackage(from: string): Promise<PackagePlace> {
   for (let root = from; ; root = path.dirname(root)) {
     const text = await readIfThere(path.join(root, 'package.json'));
