@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { markdownFiles } from './markdown.ts';
-import { REPOSITORY } from './sources.ts';
+import { REPOSITORY, sourcesIn } from './sources.ts';
 
 const files = markdownFiles();
 const readme = files.find(({ file }) => file === 'README.md')!.text;
@@ -64,6 +64,15 @@ describe('README', () => {
     expect(rows.length).toBeGreaterThan(8);
     for (const row of rows) expect(row).toMatch(/\]\(test\/[^)]+\.ts\)/);
   });
+});
+
+test('every variable of the environment that the program reads is explained', () => {
+  const names = sourcesIn(['src']).flatMap(({ text }) =>
+    [...text.matchAll(/'((?:PARTNER|OTEL)_[A-Z_]+)'/g)].map(([, name]) => name!.replace(/(?<!SECRET|TOKEN)_FILE$/, '')),
+  );
+  const all = files.map(({ text }) => text).join('\n');
+  expect(new Set(names).size).toBeGreaterThan(15);
+  expect([...new Set(names)].filter((name) => !all.includes(name))).toEqual([]);
 });
 
 describe('links', () => {

@@ -63,6 +63,19 @@ describe('the commands in README and docs/', () => {
     expect(wrong).toEqual([]);
   });
 
+  test('are all that there are', () => {
+    const names = buildProgram(fakeContext().context).commands.map((command) => command.name());
+    expect(names.length).toBeGreaterThan(15);
+    const missing = (file: string) => {
+      const text = readFileSync(path.join(REPOSITORY, file), 'utf8');
+      return names.filter((name) => !text.includes(`\`npx partner-etl ${name}`));
+    };
+    expect({ readme: missing('README.md'), commands: missing('docs/commands.md') }).toEqual({
+      readme: [],
+      commands: [],
+    });
+  });
+
   test('placeholders are filled in', () => {
     const words = ['backfill', 'PIPELINE…', '--from', 'D', '[--to', 'DAY]', '[--refetch]'];
     expect(filledIn(words)).toEqual(['backfill', 'orders', '--from', '2026-03-01', '--to', '2026-03-01', '--refetch']);
