@@ -1,4 +1,4 @@
-import { column, declarePipeline, reading } from '../src/core/pipeline.ts';
+import { childOf, column, declarePipeline, keys, reading } from '../src/core/pipeline.ts';
 
 const named = [
   column(1, 'ean', 'text', 'the product', { required: true, origin: 'request' }),
@@ -22,7 +22,7 @@ export const commissionRates = declarePipeline({
   version: 1,
   about: 'What commission the service asks for an EAN, as versions: a row for every time that its answer changed.',
   answer: 'commission by EAN, single or bulk',
-  source: { kind: 'lookup', lookup: 'commission' },
+  source: keys('retailer', 'commission'),
   reading: reading({
     records: 'commissions',
     match: { members: ['ean'], to: 'ean', form: 'ean' },
@@ -65,7 +65,7 @@ export const commissionReductions = declarePipeline({
   about:
     'The boundaries inside a commission answer at which a reduction becomes active; versions as in fact_commission_rate.',
   answer: 'commission by EAN, reductions[]',
-  source: { kind: 'part', of: 'commission-rates', records: 'reductions' },
+  source: childOf('commission-rates', 'reductions'),
   table: 'fact_commission_reduction',
   columns: [
     ...named,

@@ -1,11 +1,11 @@
-import { column, declarePipeline } from '../src/core/pipeline.ts';
+import { column, declarePipeline, window } from '../src/core/pipeline.ts';
 
 export const commissions = declarePipeline({
   name: 'commissions',
   version: 1,
   about: 'Commission and revenue by state (original, approved, open), per day, site, tool, name, sub-ID and rate.',
   answer: 'commissions report',
-  source: { kind: 'report', report: 'commissions' },
+  source: window('commissions'),
   table: 'fact_commission_day',
   columns: [
     column(1, 'orderDate', 'day', 'day of the orders', { required: true }),

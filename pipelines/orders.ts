@@ -1,4 +1,4 @@
-import { column, declarePipeline } from '../src/core/pipeline.ts';
+import { childOf, column, declarePipeline, window } from '../src/core/pipeline.ts';
 
 /** What a version of an item can tell; the key and the day it cannot do without. */
 const NEEDED: readonly string[] = ['order_date', 'order_id', 'order_item_id'];
@@ -8,7 +8,7 @@ export const orders = declarePipeline({
   version: 1,
   about: 'Every ordered item that a promotion led to, with its commission and how far it has come.',
   answer: 'orders report',
-  source: { kind: 'report', report: 'orders' },
+  source: window('orders'),
   table: 'fact_order_item',
   columns: [
     column(1, 'orderDate', 'day', 'day of the order', { required: true }),
@@ -75,7 +75,7 @@ export const orderItemVersions = declarePipeline({
   about:
     'Every observed version of every ordered item: a row for every time that its content changed, it moved to another day, or it was gone.',
   answer: 'orders report',
-  source: { kind: 'part', of: 'orders' },
+  source: childOf('orders'),
   table: 'order_item_version',
   columns: [
     ...orders.columns.map((c) => ({ ...c, required: NEEDED.includes(c.column) })),

@@ -1,4 +1,4 @@
-import { column, declarePipeline, reading } from '../src/core/pipeline.ts';
+import { column, declarePipeline, keys, reading } from '../src/core/pipeline.ts';
 
 export const products = declarePipeline({
   name: 'products',
@@ -6,7 +6,7 @@ export const products = declarePipeline({
   about:
     'Products of the catalogue by EAN, country and language, as versions: a row for every time that the answer changed.',
   answer: 'catalogue: product by EAN',
-  source: { kind: 'lookup', lookup: 'product' },
+  source: keys('catalog', 'product'),
   reading: reading({
     match: { members: ['ean'], to: 'ean', form: 'ean' },
     outcomes: { 400: 'bad_request', 404: 'not_found', 406: 'not_acceptable' },

@@ -1,11 +1,11 @@
-import { column, declarePipeline } from '../src/core/pipeline.ts';
+import { column, declarePipeline, window } from '../src/core/pipeline.ts';
 
 export const promotions = declarePipeline({
   name: 'promotions',
   version: 1,
   about: 'What was shown and clicked, and what it led to, per day, site, tool, name and sub-ID.',
   answer: 'promotions report',
-  source: { kind: 'report', report: 'promotions' },
+  source: window('promotions'),
   table: 'fact_promotion_day',
   columns: [
     column(1, 'date', 'day', 'the day of the promotion', { required: true, column: 'promotion_date' }),

@@ -1,11 +1,11 @@
-import { column, declarePipeline } from '../src/core/pipeline.ts';
+import { childOf, column, declarePipeline, inbox } from '../src/core/pipeline.ts';
 
 export const pushMessages = declarePipeline({
   name: 'push-messages',
   version: 1,
   about: 'Every push message that the receiver accepted, once however often it was delivered.',
   answer: 'push message',
-  source: { kind: 'inbox' },
+  source: inbox(),
   table: 'fact_push_message',
   columns: [
     column(1, 'retailerId', 'text', 'the receiving retailer', { required: true }),
@@ -55,7 +55,7 @@ export const pushDeliveries = declarePipeline({
   version: 1,
   about: 'Every delivery of a push message that was accepted, also those of a message that was there already.',
   answer: 'push message',
-  source: { kind: 'part', of: 'push-messages' },
+  source: childOf('push-messages'),
   table: 'push_delivery',
   columns: [
     column(1, 'deliveryId', 'text', 'names the delivery; sorts by when it was accepted', {

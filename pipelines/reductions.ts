@@ -1,11 +1,11 @@
-import { column, declarePipeline } from '../src/core/pipeline.ts';
+import { childOf, column, declarePipeline, file } from '../src/core/pipeline.ts';
 
 export const reductions = declarePipeline({
   name: 'reductions',
   version: 1,
   about: 'Lines of the reductions file as they came and went; the view fact_reduction shows them with their files.',
   answer: 'reductions file',
-  source: { kind: 'file' },
+  source: file('retailer'),
   table: 'reduction_line',
   columns: [
     column(1, 'ean', 'text', 'the product', { required: true, from: '`EAN`' }),
@@ -50,7 +50,7 @@ export const reductionsFiles = declarePipeline({
   version: 1,
   about: 'Every reductions file that was downloaded, also one that brought nothing new.',
   answer: 'reductions file',
-  source: { kind: 'part', of: 'reductions' },
+  source: childOf('reductions'),
   table: 'reductions_file',
   columns: [
     column(1, 'fileName', 'text', 'name of the file as its download gave it', {

@@ -1,12 +1,12 @@
 import { LIMITS } from '../src/core/limits.ts';
-import { column, declarePipeline, reading } from '../src/core/pipeline.ts';
+import { column, declarePipeline, list, reading } from '../src/core/pipeline.ts';
 
 export const subscriptions = declarePipeline({
   name: 'subscriptions',
   version: 1,
   about: 'Push subscriptions as they came, changed and went; the view subscription shows the state of each.',
   answer: 'list of subscriptions',
-  source: { kind: 'list' },
+  source: list('retailer'),
   reading: reading({
     records: 'subscriptions',
     match: { members: ['id'], to: 'id', form: 'id' },

@@ -196,7 +196,7 @@ function tooLong(longestMs: number, isRare: boolean): EtlError {
 function probesOf(config: Config, context: RunContext, today: ReturnType<typeof todayOf>): Probe[] {
   const yesterday = addDays(today, -1);
   const reports = context.pipelines
-    .filter(({ source }) => source.kind === 'report')
+    .filter(({ source }) => source.isByRange)
     .map((pipeline): Probe => {
       const range = { from: yesterday, to: yesterday };
       return {

@@ -103,13 +103,7 @@ function tellReady(cli: CliContext, { url, health }: Addresses, isScheduling: bo
 /** What is pushed comes every few minutes or not at all: a run that would find nothing is not recorded. */
 function wordsOf({ verbosity }: CliContext, pipelines: readonly Pipeline[], names: readonly string[]): string[] {
   const due = pipelines.filter(({ name }) => names.includes(name));
-  const isMostlyIdle = due.every(({ source }) => isPushed(source));
+  const isMostlyIdle = due.every(({ source }) => source.isPushed);
   const told = verbosity.verbose ? ['--verbose'] : verbosity.quiet ? ['--quiet'] : [];
   return ['run', ...names, '--json', ...(isMostlyIdle ? ['--if-due'] : []), ...told];
-}
-
-function isPushed(source: Pipeline['source']): boolean {
-  return (
-    source.kind === 'inbox' || (source.kind === 'lookup' && ['process-status', 'push-link'].includes(source.lookup))
-  );
 }

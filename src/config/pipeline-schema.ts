@@ -77,9 +77,7 @@ const following = () => z.strictObject({ ...timing(), callsPerNight: whole(1, 10
 
 /** Every report has a section of one kind; the others have each their own. */
 export function pipelineSections() {
-  const reports = pipelines
-    .filter(({ source }) => source.kind === 'report')
-    .map(({ name }) => [name, report()] as const);
+  const reports = pipelines.filter(({ source }) => source.isByRange).map(({ name }) => [name, report()] as const);
   return z.strictObject({
     ...(Object.fromEntries(reports) as { [name: string]: ReturnType<typeof report> }),
     products: products(),

@@ -5,23 +5,62 @@ import { LIMITS } from './limits.ts';
 
 export type ReportName = 'promotions' | 'orders' | 'commissions';
 
-/** Where the rows of a pipeline come from. */
-export type PipelineSource =
-  /** A report over a range of days: the answer replaces the slices of the range. */
-  | { readonly kind: 'report'; readonly report: ReportName }
-  /** Single questions about what holds now; a slice holds what was seen to be different on that day. */
-  | { readonly kind: 'lookup'; readonly lookup: LookupName }
-  /** A file that replaces the one before; a slice holds what it brought and what it no longer had. */
-  | { readonly kind: 'file' }
-  /** One call that tells all there are; a slice holds what came, changed and went. */
-  | { readonly kind: 'list' }
-  /** What was pushed to us and lies in the inbox. */
-  | { readonly kind: 'inbox' }
-  /** Rows inside the answers of another pipeline, which is the one that people name; `records`: the member of its records that has them. */
-  | { readonly kind: 'part'; readonly of: string; readonly records?: string };
+/** The parts of the service; each may have a pair of credentials of its own. */
+export type Area = 'reports' | 'catalog' | 'retailer';
 
-/** Look-ups by EAN, and those that follow from what was pushed or started. */
-export type LookupName = 'commission' | 'product' | 'process-status' | 'push-link';
+/** What is said of every source. */
+interface SourceTraits {
+  /** Of the service, whose calls fill it; null: nobody is called. */
+  readonly area: Area | null;
+  /** Asked for by ranges of days, also of the past; else only what holds now is said, or what was pushed. */
+  readonly isByRange: boolean;
+  /** Comes with push messages, or follows from them: every few minutes or not at all. */
+  readonly isPushed: boolean;
+}
+
+/** Where the rows of a pipeline come from; made by the functions below. What the kinds do is in src/run/sources. */
+export type PipelineSource = SourceTraits &
+  (
+    | { readonly kind: 'window'; readonly report: ReportName }
+    | { readonly kind: 'keys'; readonly call: KeysCall }
+    | { readonly kind: 'file' }
+    | { readonly kind: 'list' }
+    | { readonly kind: 'inbox' }
+    | { readonly kind: 'child'; readonly of: string; readonly records: string | null }
+  );
+
+/** What keys are asked by: EANs of a list, processes that were started or told of, links of push messages. */
+export type KeysCall = 'commission' | 'product' | 'process-status' | 'push-link';
+
+/** A report over a range of days: the answer replaces the slices of the range. */
+export function window(report: ReportName): PipelineSource {
+  return { kind: 'window', area: 'reports', isByRange: true, isPushed: false, report };
+}
+
+/** Things by their keys, as they are now; a slice holds what was seen to be different on that day. */
+export function keys(area: Area, call: KeysCall, traits: Partial<Pick<SourceTraits, 'isPushed'>> = {}): PipelineSource {
+  return { kind: 'keys', area, isByRange: false, isPushed: false, ...traits, call };
+}
+
+/** A file that replaces the one before; a slice holds what it brought and what it no longer had. */
+export function file(area: Area): PipelineSource {
+  return { kind: 'file', area, isByRange: false, isPushed: false };
+}
+
+/** One call that tells all there are; a slice holds what came, changed and went. */
+export function list(area: Area): PipelineSource {
+  return { kind: 'list', area, isByRange: false, isPushed: false };
+}
+
+/** What was pushed to us and lies in the inbox. */
+export function inbox(): PipelineSource {
+  return { kind: 'inbox', area: null, isByRange: false, isPushed: true };
+}
+
+/** Rows that come with the answers of another pipeline, its parent; `records`: the member of the parent's records that has them. */
+export function childOf(parent: string, records: string | null = null): PipelineSource {
+  return { kind: 'child', area: null, isByRange: false, isPushed: false, of: parent, records };
+}
 
 /**
  * Where the value of a column comes from: a member of the record; a member of the key that was asked for; or the answer as a whole
@@ -245,19 +284,19 @@ export function declarePipeline(pipeline: Pipeline): Pipeline {
   return pipeline;
 }
 
-/** Whether it is a pipeline that people name, and not a part of one. */
+/** Whether it is a pipeline that people name, and not a child of one. */
 export function isNamed(pipeline: Pipeline): boolean {
-  return pipeline.source.kind !== 'part';
+  return pipeline.source.kind !== 'child';
 }
 
-/** As people name it: a part goes by the name of its whole. */
-export function wholeName({ name, source }: Pipeline): string {
-  return source.kind === 'part' ? source.of : name;
+/** As people name it: a child goes by the name of its parent. */
+export function parentName({ name, source }: Pipeline): string {
+  return source.kind === 'child' ? source.of : name;
 }
 
 /** The pipelines whose rows come with the answers of this one. */
-export function partsOf(pipelines: readonly Pipeline[], whole: Pipeline): Pipeline[] {
-  return pipelines.filter(({ source }) => source.kind === 'part' && source.of === whole.name);
+export function childrenOf(pipelines: readonly Pipeline[], parent: Pipeline): Pipeline[] {
+  return pipelines.filter(({ source }) => source.kind === 'child' && source.of === parent.name);
 }
 
 /** How the answers of the pipeline are read; a mistake of ours for one that has none. */
@@ -268,6 +307,6 @@ export function readingOf({ name, reading }: Pipeline): Reading {
 
 /** The report that a pipeline is filled from; a mistake of ours for any other kind. */
 export function reportOf({ name, source }: Pipeline): ReportName {
-  assert(source.kind === 'report', `${name} is no report`);
+  assert(source.kind === 'window', `${name} is no report`);
   return source.report;
 }

@@ -125,9 +125,7 @@ function factTable(thing: CatalogueThing, pipeline: Pipeline, traps: readonly Tr
 
 function grainOf({ key, versions, source }: Pipeline): string {
   if (key === null)
-    return source.kind === 'report'
-      ? 'a row of the report; it has no natural key'
-      : 'what was received; it has no natural key';
+    return source.isByRange ? 'a row of the report; it has no natural key' : 'what was received; it has no natural key';
   return versions
     ? `a version of ${versions.of.join(', ')}; its key is ${key.join(', ')}`
     : `each combination of ${key.join(', ')}`;

@@ -6,7 +6,7 @@
  * that happens to be called like a sub-ID is not that person's. Anywhere else (members that nobody knows, messages, raw texts, addresses) a
  * value is also found inside a longer text, where no letter or digit adjoins it.
  */
-import { type Pipeline, partsOf } from '../core/pipeline.ts';
+import { childrenOf, type Pipeline } from '../core/pipeline.ts';
 import type { ErasedKind, Erasures } from './erasures.ts';
 import { type Token, tokensOf } from './mask-tokens.ts';
 
@@ -34,15 +34,12 @@ export const ANY_SCOPE: MaskScope = { kinds: ALL_KINDS, members: NO_MEMBERS };
 
 /** What may stand in a pipeline's answers; null for those of the catalogue and of settings, which tell of no person. */
 function scopeOf({ source, columns }: Pipeline): MaskScope | null {
-  if (source.kind === 'report')
+  if (source.isByRange)
     return {
       kinds: ALL_KINDS,
       members: new Map(columns.map(({ field, column }) => [field, ERASED_COLUMNS.get(column) ?? null])),
     };
-  const isMessage =
-    source.kind === 'inbox' ||
-    (source.kind === 'lookup' && (source.lookup === 'process-status' || source.lookup === 'push-link'));
-  return isMessage ? { kinds: ORDER_KINDS, members: NO_MEMBERS } : null;
+  return source.isPushed ? { kinds: ORDER_KINDS, members: NO_MEMBERS } : null;
 }
 
 /** By the names of pipelines; a part has the scope of its whole. */
@@ -50,7 +47,7 @@ export function scopesOf(pipelines: readonly Pipeline[]): ReadonlyMap<string, Ma
   const scopes = new Map<string, MaskScope>();
   for (const pipeline of pipelines) {
     const scope = scopeOf(pipeline);
-    if (scope) for (const one of [pipeline, ...partsOf(pipelines, pipeline)]) scopes.set(one.name, scope);
+    if (scope) for (const one of [pipeline, ...childrenOf(pipelines, pipeline)]) scopes.set(one.name, scope);
   }
   return scopes;
 }

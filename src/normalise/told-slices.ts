@@ -5,7 +5,7 @@
  */
 import { isoTime } from '../core/clock.ts';
 import type { Day } from '../core/days.ts';
-import { type Pipeline, storedColumns, type Versions } from '../core/pipeline.ts';
+import { isNamed, type Pipeline, storedColumns, type Versions } from '../core/pipeline.ts';
 import type { SliceContent } from '../core/records.ts';
 import {
   contentColumnsSql,
@@ -72,7 +72,7 @@ export async function collectRefused(
 ): Promise<number> {
   const { told, refused, fresh } = tableNames(pipeline);
   const today = `timezone(${quoteText(timeZone)}, TIMESTAMPTZ ${quoteText(isoTime(atMs))})::DATE`;
-  const isPart = pipeline.source.kind === 'part';
+  const isPart = !isNamed(pipeline);
   const ofNewRows = isPart ? `AND _item IN (SELECT _item FROM ${fresh})` : '';
   await engine.run(
     `CREATE OR REPLACE TABLE ${refused} AS SELECT coalesce(fetch_id, ${quoteText(fetchId)}) AS fetch_id, ${PLACE} AS _item, coalesce(${quoteName(pipeline.day)}, ${today}) AS slice_day,

@@ -8,7 +8,7 @@
 import path from 'node:path';
 import { isoTime } from '../core/clock.ts';
 import type { Day } from '../core/days.ts';
-import { type Pipeline, partsOf, wholeName } from '../core/pipeline.ts';
+import { childrenOf, type Pipeline, parentName } from '../core/pipeline.ts';
 import { type CheckHoldRow, readCheckHolds, writeCheckHolds, writeReleased } from '../store/check-holds.ts';
 import {
   type BlockedByChecks,
@@ -74,7 +74,7 @@ export async function releaseFromChecks(context: RunContext, pipeline: Pipeline,
   const held = (await allCheckHolds(context)).some((hold) => hold.pipeline === pipeline.name && hold.slice_day === day);
   if (!held) return false;
   const released = new Map<string, string>();
-  for (const { name } of [pipeline, ...partsOf(context.pipelines, pipeline)]) {
+  for (const { name } of [pipeline, ...childrenOf(context.pipelines, pipeline)]) {
     const content = (await context.lake.slices(name)).get(day)?.content;
     if (content) released.set(content.digest, isoTime(context.clock.now()));
   }
@@ -90,7 +90,7 @@ export async function leaveOut(
   { broken }: BlockedByChecks,
   standing: readonly CheckHold[],
 ): Promise<{ readonly rest: LoadSlice[]; readonly held: CheckHold[] }> {
-  const wholes = new Map(context.pipelines.map((pipeline) => [pipeline.name, wholeName(pipeline)]));
+  const wholes = new Map(context.pipelines.map((pipeline) => [pipeline.name, parentName(pipeline)]));
   const nameOf = (pipeline: string, day: Day | null) => `${wholes.get(pipeline) ?? pipeline} ${day}`;
   const blocked = new Map<string, BrokenCheck[]>();
   for (const b of broken) {
@@ -119,7 +119,7 @@ async function holdOf(
   const before = standing.find((hold) => hold.digest === content.digest && hold.slice_day === content.day);
   const published = (await target.sums(pipeline, [content.day])).get(content.day);
   return {
-    pipeline: wholeName(pipeline),
+    pipeline: parentName(pipeline),
     slice_day: content.day,
     reason: 'check',
     detail: broken.map(brokenText).join('; '),

@@ -14,7 +14,7 @@ import { assert, EtlError } from '../core/errors.ts';
 import type { ShrinkGuard } from '../core/guard.ts';
 import type { HomePaths } from '../core/home.ts';
 import type { Log } from '../core/log.ts';
-import { isNamed, type Pipeline } from '../core/pipeline.ts';
+import { isNamed, type Pipeline, parentName } from '../core/pipeline.ts';
 import type { PlanSettings } from '../core/plan.ts';
 import type { Progress } from '../core/progress.ts';
 import type { BudgetWait, FetchRecord } from '../core/records.ts';
@@ -95,7 +95,7 @@ export type Step = (typeof STEPS)[number];
 export function pipelineNamed(context: Pick<RunContext, 'pipelines'>, name: string): Pipeline {
   const found = context.pipelines.find((p) => p.name === name);
   if (found && isNamed(found)) return found;
-  const whole = found?.source.kind === 'part' ? found.source.of : null;
+  const whole = found ? parentName(found) : null;
   const names = context.pipelines.filter(isNamed).map((p) => p.name);
   const near = nearest(name, names);
   const guess = near === null ? '' : ` (did you mean ${near}?)`;

@@ -4,7 +4,7 @@
  */
 import type { Day } from '../core/days.ts';
 import { EtlError } from '../core/errors.ts';
-import { type Pipeline, partsOf } from '../core/pipeline.ts';
+import { childrenOf, type Pipeline } from '../core/pipeline.ts';
 import type { FetchRecord } from '../core/records.ts';
 import { placeOf } from '../store/fetches.ts';
 import { problemOf } from './answers-behind.ts';
@@ -20,7 +20,7 @@ export async function demandAnswers(
   fetches: readonly FetchRecord[],
 ): Promise<void> {
   const named = new Set<string>();
-  for (const one of [pipeline, ...partsOf(context.pipelines, pipeline)])
+  for (const one of [pipeline, ...childrenOf(context.pipelines, pipeline)])
     for (const [day, entry] of await context.lake.slices(one.name))
       if (day >= from)
         // Of a file that is damaged nobody knows what it stood on: it is what the replay mends.

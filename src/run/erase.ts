@@ -256,8 +256,7 @@ class Erasing {
     let files = 0;
     for (const pipeline of context.pipelines) {
       const scope = scopes.get(pipeline.name);
-      if (scope && pipeline.source.kind === 'lookup')
-        files += await maskAsked(context, engine, pipeline, { scope, sought, isDryRun });
+      if (scope) files += await maskAsked(context, engine, pipeline, { scope, sought, isDryRun });
     }
     return files;
   }

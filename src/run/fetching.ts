@@ -14,7 +14,7 @@ import { reportBudget } from '../partner/reports.ts';
 import { daysWithoutAnswer, daysWithoutRecord } from './answers-behind.ts';
 import type { Partner } from './context.ts';
 import type { Partners } from './partners.ts';
-import type { WindowPlan } from './pipeline-plan.ts';
+import type { WindowPlan } from './planned-windows.ts';
 import type { Session } from './session.ts';
 import { damagedDays } from './slice-problem.ts';
 import { applyWindow, type TakenIn, takeIn } from './window.ts';

@@ -12,13 +12,13 @@ const CALL_SECONDS = 10;
 const LINKS_A_PAGE = 10_000;
 
 /** The links that are due. Table `asked` says what was asked before. */
-export async function planLinks(context: RunContext, engine: Engine, pipeline: Pipeline): Promise<Following> {
+export async function linksDue(context: RunContext, engine: Engine, pipeline: Pipeline): Promise<Following> {
   const callsAllowed = context.lookups.callsPerNight.pushLinks;
   const isOwn = ownLinks(context, pipeline);
   const drift = new DriftCounts(pipeline.name);
   const links: LinkQuestion[] = [];
   let leftOut = 0;
-  await engine.run(`CREATE OR REPLACE TABLE linked AS ${await linksDue(context)}`);
+  await engine.run(`CREATE OR REPLACE TABLE linked AS ${await linksDueSql(context)}`);
   try {
     // What the budget leaves out is only counted: to judge 100,000 addresses would take three seconds.
     leftOut = Number((await engine.row('SELECT count(*) AS n FROM linked')).n);
@@ -51,7 +51,7 @@ async function* linkedRows(engine: Engine): AsyncGenerator<Row> {
  * A row for each address that was not looked at since the newest message that links to it was first delivered. The newest come
  * first: an address that can never be had must not stand in the way of those that come behind it.
  */
-async function linksDue(context: RunContext): Promise<string> {
+async function linksDueSql(context: RunContext): Promise<string> {
   return `SELECT *, row_number() OVER (ORDER BY told_at DESC, href) AS place FROM (
       SELECT href, max(told_at) AS told_at, arg_max(resource, told_at) AS resource, arg_max(resource_id, told_at) AS resource_id,
         arg_max(fetch_id, told_at) AS fetch_id

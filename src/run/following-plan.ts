@@ -4,27 +4,36 @@ import type { Engine } from '../engine/duckdb.ts';
 import { readAsked } from './asked.ts';
 import type { RunContext } from './context.ts';
 import type { Following } from './following-due.ts';
-import { planLinks } from './following-links.ts';
-import { planProcesses } from './following-processes.ts';
+import { linksDue } from './following-links.ts';
+import { processesDue } from './following-processes.ts';
+import type { KeysPlan } from './keys-plan.ts';
 
-export interface FollowingPlan extends Following {
-  readonly kind: 'following';
-  readonly pipeline: Pipeline;
-}
+export type FollowingPlan = KeysPlan & Following;
 
-/** Whether the pipeline's calls follow from what was pushed or started. */
-export function isFollowing({ source }: Pipeline): boolean {
-  return source.kind === 'lookup' && (source.lookup === 'process-status' || source.lookup === 'push-link');
-}
+type FindDue = (context: RunContext, engine: Engine, pipeline: Pipeline) => Promise<Following>;
 
-/** Reads the messages in the lake and what is known. Calls nothing. */
-export async function planFollowing(context: RunContext, engine: Engine, pipeline: Pipeline): Promise<FollowingPlan> {
-  const isLinks = pipeline.source.kind === 'lookup' && pipeline.source.lookup === 'push-link';
+/** Plans what follows from messages. The table `asked` is there while `findDue` looks. */
+async function planFollowing(
+  context: RunContext,
+  engine: Engine,
+  pipeline: Pipeline,
+  findDue: FindDue,
+): Promise<FollowingPlan> {
   await readAsked(engine, context, pipeline);
   try {
-    const following = await (isLinks ? planLinks : planProcesses)(context, engine, pipeline);
-    return { kind: 'following', pipeline, ...following };
+    const following = await findDue(context, engine, pipeline);
+    const { calls, due, leftOut } = following;
+    const details = { following: { due, left_out: leftOut } };
+    return { ...following, pipeline, isDue: calls > 0, slices: 0, details, rejects: [], notes: [] };
   } finally {
     await engine.run('DROP TABLE IF EXISTS asked');
   }
 }
+
+export const planProcesses: PlanFollowing = (context, engine, pipeline) =>
+  planFollowing(context, engine, pipeline, processesDue);
+
+export const planLinks: PlanFollowing = (context, engine, pipeline) =>
+  planFollowing(context, engine, pipeline, linksDue);
+
+type PlanFollowing = (context: RunContext, engine: Engine, pipeline: Pipeline) => Promise<FollowingPlan>;

@@ -17,8 +17,8 @@ import { type IsOwn, ownLinks, recentMessages } from './following-messages.ts';
 const RETRIES_MINUTES = 20;
 
 /** The processes that are due. Table `asked` says what was asked before. */
-export async function planProcesses(context: RunContext, engine: Engine, pipeline: Pipeline): Promise<Following> {
-  const sql = await processesDue(context, engine, pipeline);
+export async function processesDue(context: RunContext, engine: Engine, pipeline: Pipeline): Promise<Following> {
+  const sql = await dueSql(context, engine, pipeline);
   const counts = await engine.rows(`SELECT reason, count(*) AS n FROM (${sql}) GROUP BY reason ORDER BY reason`);
   const due = Object.fromEntries(counts.map((row) => [String(row.reason), Number(row.n)]));
   const total = Object.values(due).reduce((sum, n) => sum + n, 0);
@@ -54,7 +54,7 @@ function linksIn(json: string): string[] {
   });
 }
 
-async function processesDue(context: RunContext, engine: Engine, pipeline: Pipeline): Promise<string> {
+async function dueSql(context: RunContext, engine: Engine, pipeline: Pipeline): Promise<string> {
   const now = `TIMESTAMPTZ ${quoteText(isoTime(context.clock.now()))}`;
   const horizon = `first_seen + INTERVAL ${RETRIES_MINUTES} MINUTES`;
   return `SELECT * FROM (

@@ -11,7 +11,7 @@ import { isoTime } from '../core/clock.ts';
 import { addDays, type Day, type DayRange, dayAt } from '../core/days.ts';
 import { asEtlError, assert, EtlError } from '../core/errors.ts';
 import { earliestId } from '../core/ids.ts';
-import { type Pipeline, partsOf } from '../core/pipeline.ts';
+import { childrenOf, type Pipeline } from '../core/pipeline.ts';
 import type { FetchRecord } from '../core/records.ts';
 import { readParquet } from '../engine/duckdb.ts';
 import { maskedDelivery } from '../extract/masked-file.ts';
@@ -24,7 +24,7 @@ import { inboxSize, lastDelivery, readInbox, removeDeliveries, type StoredDelive
 import type { RunContext } from './context.ts';
 import { maskSetAside } from './erase-files.ts';
 import { heldIn, slicesIn, type VersionPlace } from './held.ts';
-import type { InboxPlan } from './pipeline-plan.ts';
+import type { Plan } from './plan.ts';
 import { remake } from './remaking.ts';
 import { type RunOutcome, runSession, type Session } from './session.ts';
 import type { WindowResult } from './window.ts';
@@ -35,8 +35,9 @@ const ANSWER_BYTES = 128 * 1024 * 1024;
 const PAGE_ROWS = 200;
 
 /** What waits in the inbox. Calls nothing, changes nothing. */
-export async function planInbox({ state }: RunContext, pipeline: Pipeline): Promise<InboxPlan> {
-  return { kind: 'inbox', pipeline, ...(await inboxSize(state.db)) };
+export async function planInbox({ state }: RunContext, pipeline: Pipeline): Promise<Plan> {
+  const waiting = await inboxSize(state.db);
+  return { pipeline, calls: 0, isDue: waiting.messages > 0, slices: 0, details: { inbox: waiting } };
 }
 
 /** Takes in what waits in the inbox by now. Errors are in the tally. */
@@ -79,7 +80,7 @@ export function replayInbox(
   command: string,
   range: DayRange,
 ): Promise<RunOutcome> {
-  return runSession(given, command, [pipeline, ...partsOf(given.pipelines, pipeline)], async (session) => {
+  return runSession(given, command, [pipeline, ...childrenOf(given.pipelines, pipeline)], async (session) => {
     const { context } = session;
     const fetches: FetchRecord[] = [];
     // Retention deletes only what brought no row.
@@ -119,7 +120,7 @@ async function demandAll(
     throw new EtlError('usage', 'nothing_stored', `the vault holds no message of ${pipeline.name} since ${from}`, {
       hint: 'what waits in the inbox is taken in with: partner-etl run push-messages',
     });
-  const [part] = partsOf(context.pipelines, pipeline);
+  const [part] = childrenOf(context.pipelines, pipeline);
   assert(part, `${pipeline.name} has no part for its deliveries`);
   const slices = [...(await context.lake.slices(part.name))].filter(([day]) => day >= from);
   const files = slices.flatMap(([, entry]) => context.lake.rowsFile(entry) ?? []);
@@ -237,7 +238,7 @@ async function applyLines(
   { fetchId, folder, place = { lake: session.context.lake, under: null } }: Applying,
 ): Promise<WindowResult> {
   const { context, engine } = session;
-  const [part] = partsOf(context.pipelines, pipeline);
+  const [part] = childrenOf(context.pipelines, pipeline);
   assert(part, `${pipeline.name} has no part for its deliveries`);
   const told = (one: Pipeline): Told => ({
     pipeline: one,

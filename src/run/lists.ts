@@ -18,7 +18,7 @@ import type { RunContext } from './context.ts';
 import { withNightCalls } from './night-calls.ts';
 import { applyTold, type ObservingOptions, type ObservingResult } from './observing.ts';
 import type { Partners } from './partners.ts';
-import type { ListPlan } from './pipeline-plan.ts';
+import type { Plan } from './plan.ts';
 import type { Session } from './session.ts';
 
 /** When the list was asked for last, and how many stood on it: for those who look. */
@@ -26,9 +26,9 @@ const shape = z.object({ askedAt: z.string(), listed: z.int().nonnegative() });
 type Listed = z.infer<typeof shape>;
 
 /** The list is always due. */
-export async function planList(context: RunContext, pipeline: Pipeline): Promise<ListPlan> {
+export async function planList(context: RunContext, pipeline: Pipeline): Promise<Plan> {
   const listed = await readListed(context, pipeline);
-  return { kind: 'list', pipeline, calls: 1, askedAt: listed?.askedAt ?? null };
+  return { pipeline, calls: 1, isDue: true, slices: 0, details: { list: { asked_at: listed?.askedAt ?? null } } };
 }
 
 /** Asks for the list and applies it. Errors are in the tally. */

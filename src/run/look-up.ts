@@ -25,7 +25,6 @@ import { refusalOf, refusalReason } from '../sources/refusal.ts';
 import { kindOf, plainText } from '../sources/values.ts';
 import { type Partner, pipelineNamed, type RunContext } from './context.ts';
 import { isHopeless, ManyCalls } from './many-calls.ts';
-import { areaOf } from './partners.ts';
 
 /**
  * - `found`: there is a record
@@ -162,7 +161,7 @@ async function inquire<Q>(
   ask: (inquiry: Inquiry<Q>) => Promise<void>,
 ): Promise<LookUpResult<Q>> {
   const pipeline = pipelineNamed(context, name);
-  const area = areaOf(pipeline);
+  const { area } = pipeline.source;
   assert(area, `${name} is filled without calls`);
   const partner = await context.openClient(area, newId('r', context.clock), async () => undefined);
   try {

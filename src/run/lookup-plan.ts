@@ -9,7 +9,6 @@
 import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { isoTime } from '../core/clock.ts';
-import { assert } from '../core/errors.ts';
 import type { Pipeline } from '../core/pipeline.ts';
 import { FileSink } from '../disk/sink.ts';
 import { type Engine, quoteText, type Row } from '../engine/duckdb.ts';
@@ -17,9 +16,8 @@ import type { EanReject } from '../extract/ean-list.ts';
 import type { CommissionQuestion, ProductQuestion } from '../partner/lookups.ts';
 import { readAsked } from './asked.ts';
 import type { RunContext } from './context.ts';
-import { eanQuestions } from './ean-questions.ts';
-
-export type LookupReason = 'new' | 'due' | 'oldest' | 'missing';
+import { type EanQuestions, eanQuestions } from './ean-questions.ts';
+import type { KeysPlan } from './keys-plan.ts';
 
 /** Lines handed to the file at once. */
 const LINES_A_WRITE = 10_000;
@@ -27,67 +25,105 @@ const LINES_A_WRITE = 10_000;
 const FIRST_MISS_DAYS = 7;
 const LONGEST_MISS_DAYS = 180;
 
-export interface LookupPlan {
-  readonly kind: 'lookups';
-  readonly pipeline: Pipeline;
-  /** Questions listed, and how many of them are due for each reason. */
-  readonly listed: number;
-  readonly due: Readonly<Partial<Record<LookupReason, number>>>;
-  /** Of the due ones those that the night's budget leaves out. */
-  readonly leftOut: number;
-  readonly calls: number;
-  /** Calls that the night may make, with those for refused batches. */
-  readonly callsAllowed: number;
-  readonly commission: readonly CommissionQuestion[];
-  readonly product: readonly ProductQuestion[];
-  readonly rejects: readonly EanReject[];
-  readonly notes: readonly string[];
+export interface CommissionPlan extends KeysPlan {
+  readonly questions: readonly CommissionQuestion[];
 }
 
-/** Reads the list and what is known; `folder` is scratch space. Calls nothing. */
-export async function planLookups(
+export interface ProductPlan extends KeysPlan {
+  readonly questions: readonly ProductQuestion[];
+}
+
+/** Commission rates: every EAN of the list that was not asked lately, in the order of the list. Calls nothing; `folder` is scratch space. */
+export async function planCommissions(
   context: RunContext,
   engine: Engine,
   pipeline: Pipeline,
   folder: string,
-): Promise<LookupPlan> {
-  const { source } = pipeline;
-  assert(source.kind === 'lookup', `${pipeline.name} is no look-up`);
+): Promise<CommissionPlan> {
+  const { commissionRates, eansPerRequest } = context.lookups;
+  const found = await dueOf({ context, engine, pipeline, folder }, commissionDue(context), {
+    wanted: 'place',
+    perCall: eansPerRequest,
+    callsAllowed: commissionRates.callsPerNight,
+  });
+  const { questions, rejects } = found.list;
+  return {
+    ...planOf(pipeline, found, { listed: questions.length, rejects }),
+    questions: found.rows.map((row) => questions[Number(row.place)]!),
+  };
+}
+
+/** Products: every EAN of the list in every market, each as often as it is worth it. Calls nothing; `folder` is scratch space. */
+export async function planProducts(
+  context: RunContext,
+  engine: Engine,
+  pipeline: Pipeline,
+  folder: string,
+): Promise<ProductPlan> {
+  const { products } = context.lookups;
+  const found = await dueOf({ context, engine, pipeline, folder }, productDue(context), {
+    wanted: 'ean, country_code, language',
+    perCall: 1,
+    callsAllowed: products.callsPerNight,
+  });
+  const listed = found.eans * products.markets.length;
+  const rejects = found.list.rejects.filter(({ reason }) => reason === 'bad_ean');
+  return { ...planOf(pipeline, found, { listed, rejects }), questions: found.rows.map(productQuestion) };
+}
+
+interface Planning {
+  readonly context: RunContext;
+  readonly engine: Engine;
+  readonly pipeline: Pipeline;
+  readonly folder: string;
+}
+
+interface NightBudget {
+  /** Columns of the question. */
+  readonly wanted: string;
+  readonly perCall: number;
+  readonly callsAllowed: number;
+}
+
+interface Due extends NightBudget {
+  readonly list: EanQuestions['list'];
+  readonly notes: readonly string[];
+  readonly eans: number;
+  readonly due: Readonly<Record<string, number>>;
+  readonly total: number;
+  /** As many as the night may ask. */
+  readonly rows: readonly Row[];
+}
+
+/** `sql`: what is due of the tables `listed` and `asked`, with its reason and rank. */
+async function dueOf({ context, engine, pipeline, folder }: Planning, sql: string, budget: NightBudget): Promise<Due> {
   const { list, notes } = await eanQuestions(context);
-  const isCommission = source.lookup === 'commission';
   const scratch = path.join(folder, `${pipeline.name}-list`);
   try {
     await loadList(engine, list.questions, scratch);
     await readAsked(engine, context, pipeline);
-    const sql = isCommission ? commissionDue(context) : productDue(context);
     const counts = await engine.rows(`SELECT reason, count(*) AS n FROM (${sql}) GROUP BY reason ORDER BY reason`);
     const due = Object.fromEntries(counts.map((row) => [String(row.reason), Number(row.n)]));
     const total = Object.values(due).reduce((sum, n) => sum + n, 0);
-    const perCall = isCommission ? context.lookups.eansPerRequest : 1;
-    const budget = isCommission
-      ? context.lookups.commissionRates.callsPerNight
-      : context.lookups.products.callsPerNight;
-    const wanted = isCommission ? 'place' : 'ean, country_code, language';
-    const rows = await engine.rows(`SELECT ${wanted} FROM (${sql}) ORDER BY rank LIMIT ${budget * perCall}`);
-    const commission = isCommission ? rows.map((row) => list.questions[Number(row.place)]!) : [];
-    const product = isCommission ? [] : rows.map(productQuestion);
-    return {
-      kind: 'lookups',
-      pipeline,
-      listed: isCommission ? list.questions.length : await countEans(engine, context),
-      due,
-      leftOut: total - rows.length,
-      calls: Math.ceil(rows.length / perCall),
-      callsAllowed: budget,
-      commission,
-      product,
-      rejects: isCommission ? list.rejects : list.rejects.filter(({ reason }) => reason === 'bad_ean'),
-      notes,
-    };
+    const { wanted, callsAllowed, perCall } = budget;
+    const rows = await engine.rows(`SELECT ${wanted} FROM (${sql}) ORDER BY rank LIMIT ${callsAllowed * perCall}`);
+    const { n } = await engine.row('SELECT count(DISTINCT ean) AS n FROM listed');
+    return { ...budget, list, notes, eans: Number(n), due, total, rows };
   } finally {
     for (const table of ['listed', 'asked']) await engine.run(`DROP TABLE IF EXISTS ${table}`);
     await rm(scratch, { force: true });
   }
+}
+
+function planOf(
+  pipeline: Pipeline,
+  { due, total, rows, perCall, callsAllowed, notes }: Due,
+  { listed, rejects }: { readonly listed: number; readonly rejects: readonly EanReject[] },
+): KeysPlan {
+  const leftOut = total - rows.length;
+  const calls = Math.ceil(rows.length / perCall);
+  const details = { lookups: { listed, due, left_out: leftOut, rejects: rejects.length, notes } };
+  return { pipeline, calls, isDue: calls > 0, slices: 0, details, leftOut, callsAllowed, rejects, notes, drift: [] };
 }
 
 async function loadList(engine: Engine, questions: readonly CommissionQuestion[], scratch: string): Promise<void> {
@@ -143,9 +179,4 @@ function before(nowMs: number, hours: number): string {
 
 function productQuestion(row: Row): ProductQuestion {
   return { ean: String(row.ean), country: String(row.country_code), language: String(row.language) };
-}
-
-async function countEans(engine: Engine, { lookups }: RunContext): Promise<number> {
-  const { n } = await engine.row('SELECT count(DISTINCT ean) AS n FROM listed');
-  return Number(n) * lookups.products.markets.length;
 }

@@ -6,17 +6,14 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { dayAt } from '../core/days.ts';
 import { asEtlError } from '../core/errors.ts';
-import type { Pipeline } from '../core/pipeline.ts';
+import { type Pipeline, readingOf } from '../core/pipeline.ts';
 import type { FetchRecord } from '../core/records.ts';
 import type { EanReject } from '../extract/ean-list.ts';
 import { HOPELESS } from '../sources/batches.ts';
 import { type Pending, pendingAnswers } from './applied.ts';
 import { noteAsked } from './asked.ts';
-import { askLookups } from './asking.ts';
-import { askFollowing } from './following.ts';
-import { isFollowing, planFollowing } from './following-plan.ts';
+import { askingOf } from './keys-calls.ts';
 import { linesOf } from './lookup-lines.ts';
-import { planLookups } from './lookup-plan.ts';
 import { applyTold, type ObservingOptions, type ObservingResult } from './observing.ts';
 import type { Partners } from './partners.ts';
 import type { Session } from './session.ts';
@@ -28,8 +25,7 @@ export async function runLookups(session: Session, partners: Partners, pipeline:
   await mkdir(folder, { recursive: true });
   try {
     await applyPending(session, pipeline, folder, []);
-    const ask = isFollowing(pipeline) ? followDue : askDue;
-    await applyPending(session, pipeline, folder, await ask(session, partners, pipeline, folder));
+    await applyPending(session, pipeline, folder, await askDue(session, partners, pipeline, folder));
   } catch (thrown) {
     tally.errors.push(asEtlError(thrown).about({ pipeline: pipeline.name }));
   } finally {
@@ -45,26 +41,16 @@ async function askDue(
   pipeline: Pipeline,
   folder: string,
 ): Promise<readonly EanReject[]> {
-  const { context, engine, tally } = session;
-  const plan = await planLookups(context, engine, pipeline, folder);
+  const { context, engine, ledger, tally } = session;
+  const asking = askingOf(pipeline);
+  const plan = await asking.plan(context, engine, pipeline, folder);
   for (const note of plan.notes) context.progress.note(`${pipeline.name}: ${note}`);
   tally.leftOut += plan.leftOut;
+  ledger.drift.push(...plan.drift);
   if (plan.calls === 0) return plan.rejects;
   context.progress.begin(pipeline.name, plan.calls, 'call', { kind: 'night', calls: plan.callsAllowed });
-  await askLookups(session, partners, plan);
+  await asking.ask(session, partners, plan);
   return plan.rejects;
-}
-
-/** Asks what follows from messages and from what was started; there is no list of it. */
-async function followDue(session: Session, partners: Partners, pipeline: Pipeline): Promise<readonly EanReject[]> {
-  const { context, engine, ledger, tally } = session;
-  const plan = await planFollowing(context, engine, pipeline);
-  tally.leftOut += plan.leftOut;
-  ledger.drift.push(...plan.drift);
-  if (plan.calls === 0) return [];
-  context.progress.begin(pipeline.name, plan.calls, 'call', { kind: 'night', calls: plan.callsAllowed });
-  await askFollowing(session, partners, plan);
-  return [];
 }
 
 /** Takes in the answers that were not yet, and sets aside what of the list could not be asked. */
@@ -84,18 +70,13 @@ async function applyPending(
     await pending.done();
     return;
   }
-  await applyAnswers(session, pipeline, pending, folder, { rejects, isReleased: isForgetful(pipeline) });
-}
-
-/** That the service knows many processes no longer is how it should be: nothing of it is held. */
-function isForgetful({ source }: Pipeline): boolean {
-  return source.kind === 'lookup' && source.lookup === 'process-status';
+  await applyAnswers(session, pipeline, pending, folder, { rejects, isReleased: askingOf(pipeline).isNeverHeld });
 }
 
 /** Refusals of the request itself look like refusals of every EAN in it (see RefusalWatch): nothing is learnt from them. */
-function isAllRefused({ source }: Pipeline, fetches: readonly FetchRecord[]): boolean {
-  const isCommission = source.kind === 'lookup' && source.lookup === 'commission';
-  return isCommission && fetches.length >= HOPELESS && fetches.every(({ status }) => (status ?? 0) >= 300);
+function isAllRefused(pipeline: Pipeline, fetches: readonly FetchRecord[]): boolean {
+  const { isRefusedByKey } = readingOf(pipeline);
+  return isRefusedByKey && fetches.length >= HOPELESS && fetches.every(({ status }) => (status ?? 0) >= 300);
 }
 
 export interface ApplyingOptions extends Pick<ObservingOptions, 'place' | 'isReleased'> {

@@ -1,21 +1,18 @@
 /** The commands that fetch: the nightly run and the backfill. */
 import type { DayRange } from '../core/days.ts';
 import { EtlError } from '../core/errors.ts';
-import { isNamed, type Pipeline, partsOf } from '../core/pipeline.ts';
+import { childrenOf, isNamed, type Pipeline } from '../core/pipeline.ts';
 import { spanning } from '../core/tracer.ts';
 import { pipelineNamed, type RunContext } from './context.ts';
 import { publishWhatIsDone } from './early.ts';
 import { fetchPipeline } from './fetching.ts';
-import { keepFirstDay } from './first-day.ts';
-import { drainInbox } from './inbox.ts';
-import { fetchList } from './lists.ts';
-import { runLookups } from './lookups.ts';
-import { areaOf, Partners } from './partners.ts';
-import { isDue, type PipelinePlan } from './pipeline-plan.ts';
-import { nightPlans, windowsOfNight, windowsToBackfill } from './plans.ts';
+import { Partners } from './partners.ts';
+import type { Plan } from './plan.ts';
+import { windowsToBackfill } from './planned-windows.ts';
+import { nightPlans } from './plans.ts';
 import { pruneAfterNight } from './prune.ts';
-import { fetchReductions } from './reductions.ts';
 import { type RunOutcome, runSession, type Session } from './session.ts';
+import { sourceOf } from './sources/index.ts';
 
 /** The pipelines of those names, or every enabled one when none is named. Errors: `usage/no_pipeline`. */
 export function chosenPipelines(context: RunContext, names: readonly string[]): Pipeline[] {
@@ -27,22 +24,15 @@ export function chosenPipelines(context: RunContext, names: readonly string[]): 
 export async function runNight(context: RunContext, names: readonly string[]): Promise<RunOutcome> {
   const pipelines = chosenPipelines(context, names);
   await demandPartners(context, pipelines, () => nightPlans(context, pipelines));
-  const work = async (session: Session, partners: Partners, pipeline: Pipeline) => {
-    const { kind } = pipeline.source;
-    if (kind === 'lookup') return runLookups(session, partners, pipeline);
-    if (kind === 'inbox') return drainInbox(session, pipeline);
-    if (kind === 'list') return fetchList(session, partners, pipeline);
-    if (kind === 'file') return fetchReductions(session, partners, pipeline);
-    await keepFirstDay(session.context, pipeline);
-    return fetchPipeline(session, partners, await windowsOfNight(session.context, pipeline));
-  };
+  const work = (session: Session, partners: Partners, pipeline: Pipeline) =>
+    sourceOf(pipeline).run(session, partners, pipeline);
   return runPipelines(context, ['run', ...names].join(' '), pipelines, work, pruneAfterNight);
 }
 
 /** Whether these pipelines have anything to fetch or to take in. Calls nothing, changes nothing. */
 export async function isAnythingDue(context: RunContext, names: readonly string[]): Promise<boolean> {
   const plans = await nightPlans(context, chosenPipelines(context, names));
-  return plans.some((plan) => isDue(plan) || (plan.kind === 'inbox' && plan.messages > 0));
+  return plans.some(({ isDue }) => isDue);
 }
 
 /** Loads a past range of reports: days never loaded, or all of them with `refetch`. Errors: `usage/no_past`. */
@@ -63,7 +53,7 @@ export async function runBackfill(
 
 /** Those that have a past to fetch. Errors: `usage/no_past` when another one was named. */
 export function backfillable(pipelines: readonly Pipeline[], names: readonly string[]): Pipeline[] {
-  const other = pipelines.find(({ source }) => source.kind !== 'report');
+  const other = pipelines.find(({ source }) => !source.isByRange);
   if (other && names.length > 0)
     throw new EtlError(
       'usage',
@@ -73,18 +63,18 @@ export function backfillable(pipelines: readonly Pipeline[], names: readonly str
         hint: `ask for what is due: partner-etl run ${other.name}; load stored answers again: partner-etl replay ${other.name}`,
       },
     );
-  return pipelines.filter(({ source }) => source.kind === 'report');
+  return pipelines.filter(({ source }) => source.isByRange);
 }
 
 /** Where calls are due and nothing is set to make them with, that is told before anything is begun. */
 async function demandPartners(
   context: RunContext,
   pipelines: readonly Pipeline[],
-  plans: () => Promise<readonly PipelinePlan[]>,
+  plans: () => Promise<readonly Plan[]>,
 ): Promise<void> {
   const lacking = new Map<Pipeline, unknown>();
   for (const pipeline of pipelines) {
-    const area = areaOf(pipeline);
+    const { area } = pipeline.source;
     try {
       if (area) context.partnerSettings(area);
     } catch (error) {
@@ -92,7 +82,7 @@ async function demandPartners(
     }
   }
   if (lacking.size === 0) return;
-  for (const plan of await plans()) if (lacking.has(plan.pipeline) && isDue(plan)) throw lacking.get(plan.pipeline);
+  for (const { pipeline, calls } of await plans()) if (calls > 0 && lacking.has(pipeline)) throw lacking.get(pipeline);
 }
 
 /** Works through the pipelines. A refusal ends those of its area, a stop ends everything. */
@@ -103,17 +93,17 @@ function runPipelines(
   work: (session: Session, partners: Partners, pipeline: Pipeline) => Promise<void>,
   after: (session: Session) => Promise<void> = async () => undefined,
 ): Promise<RunOutcome> {
-  const concerned = pipelines.flatMap((p) => [p, ...partsOf(context.pipelines, p)]);
+  const concerned = pipelines.flatMap((p) => [p, ...childrenOf(context.pipelines, p)]);
   const everything = async (session: Session) => {
     const partners = new Partners(session);
     // A check compares the three reports, so none of them is published without the others.
-    const afterReports = pipelines.findLastIndex(({ source }) => source.kind === 'report') + 1;
+    const afterReports = pipelines.findLastIndex(({ source }) => source.isByRange) + 1;
     try {
       for (const [at, pipeline] of pipelines.entries()) {
         if (context.signal.aborted) return;
         if (at > 0 && at === afterReports)
           await publishWhatIsDone(session, pipelines.slice(0, at), pipelines.slice(at));
-        const area = areaOf(pipeline);
+        const { area } = pipeline.source;
         if (area && partners.refused.has(area)) continue;
         const before = session.tally.errors.length;
         await spanning(context.tracer, 'pipeline', { pipeline: pipeline.name }, async (span) => {

@@ -4,7 +4,7 @@
  */
 import { isoTime } from '../core/clock.ts';
 import { guardCount, type HoldReason, type ShrinkGuard } from '../core/guard.ts';
-import { type Pipeline, partsOf } from '../core/pipeline.ts';
+import { childrenOf, type Pipeline } from '../core/pipeline.ts';
 import { spanning } from '../core/tracer.ts';
 import { emptySlice } from '../engine/content.ts';
 import type { Lake, SliceChange } from '../lake/lake.ts';
@@ -107,7 +107,7 @@ async function replaceChanges(
     return { kind: 'replace', pipeline: slice.pipeline.name, content, files: { file, rejectsFile } };
   });
   const confirmed: SliceChange[] = [];
-  for (const one of [pipeline, ...partsOf(context.pipelines, pipeline)])
+  for (const one of [pipeline, ...childrenOf(context.pipelines, pipeline)])
     for (const [day, entry] of await lake.slices(one.name))
       if (entry.held && !slices.some((s) => s.pipeline === one && s.content.day === day))
         confirmed.push({ kind: 'confirm', pipeline: one.name, day });

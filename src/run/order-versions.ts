@@ -6,7 +6,7 @@ import path from 'node:path';
 import { isoTime } from '../core/clock.ts';
 import { type Day, dayAt } from '../core/days.ts';
 import { LIMITS } from '../core/limits.ts';
-import { type Pipeline, partsOf } from '../core/pipeline.ts';
+import { childrenOf, type Pipeline } from '../core/pipeline.ts';
 import { type Engine, readParquet } from '../engine/duckdb.ts';
 import type { Lake, SliceChange } from '../lake/lake.ts';
 import { findOutdated, OUTDATED, type RunEnds, type Sight, takeVersions } from '../normalise/order-versions.ts';
@@ -44,7 +44,7 @@ export interface Telling {
 /** The pipeline of the versions of a report's rows; null where it has none. */
 export function historyOf({ pipelines }: Pick<RunContext, 'pipelines'>, pipeline: Pipeline): Pipeline | null {
   if (pipeline.versions !== null || pipeline.key === null) return null;
-  return partsOf(pipelines, pipeline).find(({ versions }) => versions?.within === null) ?? null;
+  return childrenOf(pipelines, pipeline).find(({ versions }) => versions?.within === null) ?? null;
 }
 
 /** What the slices told change in the history: changes for the commit that changes the slices. */

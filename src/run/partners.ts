@@ -1,6 +1,6 @@
 /** The service's areas as a run uses them: a client each, opened when first needed, and where the records of fetches go. */
 import { assert } from '../core/errors.ts';
-import { isNamed, type LookupName, type Pipeline } from '../core/pipeline.ts';
+import type { Pipeline } from '../core/pipeline.ts';
 import type { FetchRecord } from '../core/records.ts';
 import { AREAS, type Area, type PartnerSettings } from '../partner/settings.ts';
 import { pairOf } from '../partner/token-circuit.ts';
@@ -8,23 +8,9 @@ import type { Gatherer } from '../store/gather.ts';
 import type { Partner, RunContext } from './context.ts';
 import type { Session } from './session.ts';
 
-const LOOKUP_AREA: Readonly<Record<LookupName, Area>> = {
-  commission: 'retailer',
-  product: 'catalog',
-  'process-status': 'retailer',
-  'push-link': 'retailer',
-};
-
-/** The area whose calls fill a pipeline; null for the inbox, which needs none. */
-export function areaOf({ source }: Pipeline): Area | null {
-  if (source.kind === 'inbox') return null;
-  if (source.kind === 'lookup') return LOOKUP_AREA[source.lookup];
-  return source.kind === 'report' ? 'reports' : 'retailer';
-}
-
-/** Whether calls fill it: what is pushed is no call, and a part comes with the calls of its whole. */
-export function isCalled(pipeline: Pipeline): boolean {
-  return isNamed(pipeline) && areaOf(pipeline) !== null;
+/** Whether calls fill it: what is pushed is no call, and a child comes with the calls of its parent. */
+export function isCalled({ source }: Pipeline): boolean {
+  return source.area !== null;
 }
 
 /** What calls into the area need; null where nothing is set to make them with. */
@@ -70,7 +56,7 @@ export class Partners {
 
   /** Errors: `usage/no_credentials`. */
   of(pipeline: Pipeline): Promise<Partner> {
-    const area = areaOf(pipeline);
+    const { area } = pipeline.source;
     assert(area, `${pipeline.name} is filled without calls`);
     const { context, ledger } = this.session;
     const partner = this.open.get(area) ?? context.openClient(area, ledger.runId, (record) => this.record(record));

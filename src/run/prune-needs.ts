@@ -11,7 +11,7 @@
  * The history of order items lies in the lake: of the answers that it was made of, only the newest for each day are kept.
  */
 import { type Day, daysOf } from '../core/days.ts';
-import { type Pipeline, partsOf } from '../core/pipeline.ts';
+import { childrenOf, type Pipeline } from '../core/pipeline.ts';
 import type { FetchRecord } from '../core/records.ts';
 import type { SliceEntry } from '../core/slices.ts';
 import { type Engine, quoteName, readParquet } from '../engine/duckdb.ts';
@@ -72,15 +72,14 @@ export async function needsOf(
   pipeline: Pipeline,
   unloaded: Unloaded,
 ): Promise<Needs> {
-  const family = [pipeline, ...partsOf(context.pipelines, pipeline)];
+  const family = [pipeline, ...childrenOf(context.pipelines, pipeline)];
   const days = new Set(family.flatMap(({ name }) => [...(unloaded.get(name) ?? [])]));
-  const isReport = pipeline.source.kind === 'report';
+  const isReport = pipeline.source.isByRange;
   // The answers of a look-up name no days, so while anything of it is not loaded, all of it stays.
   const needs = new Needs(days, !isReport && days.size > 0);
   const names = new Set(family.map(({ name }) => name));
   for (const hold of await allCheckHolds(context)) if (names.has(hold.pipeline)) needs.add([hold.fetch_id], 'hold');
-  if (pipeline.source.kind === 'lookup')
-    for (const { fetch_id: id } of (await pendingAnswers(context, pipeline)).fetches) needs.add([id], 'pending');
+  for (const { fetch_id: id } of (await pendingAnswers(context, pipeline)).fetches) needs.add([id], 'pending');
   const newest = await newestAnswers(context, pipeline);
   for (const { fetch_id: id } of newest.values()) needs.add([id], 'current');
   for (const one of family) {

@@ -6,7 +6,7 @@
  * open until the end, so whatever comes in between is recorded by the last publication, or after a crash by the next run.
  */
 import type { Pipeline } from '../core/pipeline.ts';
-import { partsOf } from '../core/pipeline.ts';
+import { childrenOf } from '../core/pipeline.ts';
 import type { DriftRecord } from '../core/records.ts';
 import { spanning } from '../core/tracer.ts';
 import { driftField, driftKind } from '../warehouse/check-drift.ts';
@@ -45,7 +45,7 @@ export class Publisher {
   async publishEarly(pipelines: readonly Pipeline[]): Promise<void> {
     const { context, ledger, targets } = this.options;
     this.wasEarly = true;
-    const whole = pipelines.flatMap((one) => [one, ...partsOf(context.pipelines, one)]);
+    const whole = pipelines.flatMap((one) => [one, ...childrenOf(context.pipelines, one)]);
     for (const target of targets.keys()) {
       const { result, holds, errors } = await this.publish(target, () => ledger.record, whole);
       if (result) this.early.set(target.name, result);

@@ -4,7 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { dayAt } from '../core/days.ts';
 import { asEtlError, assert } from '../core/errors.ts';
-import { type Pipeline, partsOf } from '../core/pipeline.ts';
+import { childrenOf, type Pipeline } from '../core/pipeline.ts';
 import type { DriftRecord, FetchRecord } from '../core/records.ts';
 import { FileSink } from '../disk/sink.ts';
 import { quoteText } from '../engine/duckdb.ts';
@@ -32,7 +32,7 @@ export async function applyFile(
   const { context, engine } = session;
   const { notes, sha256, fetch_id: fetchId, finished_at: at } = record;
   assert(notes?.file_name && sha256, `fetch ${fetchId} says nothing of a file`);
-  const [files] = partsOf(context.pipelines, pipeline);
+  const [files] = childrenOf(context.pipelines, pipeline);
   assert(files, `${pipeline.name} has no part for its files`);
   await mkdir(outDir, { recursive: true });
   const { place = { lake: context.lake, under: null } } = options;

@@ -14,9 +14,8 @@ import { dispositionName, recordable } from '../partner/file-name.ts';
 import { reductionsFileCall, reductionsNameCall } from '../partner/lookups.ts';
 import type { Partner } from './context.ts';
 import type { Partners } from './partners.ts';
-import type { FilePlan } from './pipeline-plan.ts';
 import { applyFile, applyStored, driftOf } from './reductions-file.ts';
-import { keepAskedName, planReductions } from './reductions-plan.ts';
+import { type FilePlan, keepAskedName, planReductions } from './reductions-plan.ts';
 import type { Session } from './session.ts';
 
 /** Asks the name when it is time to, fetches the file when it is another one, and applies it. Errors are in the tally. */

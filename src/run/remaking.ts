@@ -4,7 +4,7 @@
  */
 import path from 'node:path';
 import type { Day } from '../core/days.ts';
-import { type Pipeline, partsOf } from '../core/pipeline.ts';
+import { childrenOf, type Pipeline } from '../core/pipeline.ts';
 import type { SliceEntry } from '../core/slices.ts';
 import { emptySlice } from '../engine/content.ts';
 import { Lake, type SliceChange } from '../lake/lake.ts';
@@ -36,7 +36,7 @@ export async function remake(
 async function takeOver(session: Session, pipeline: Pipeline, from: Day, scratch: Lake): Promise<number> {
   const { context } = session;
   const changes: SliceChange[] = [];
-  for (const one of [pipeline, ...partsOf(context.pipelines, pipeline)]) {
+  for (const one of [pipeline, ...childrenOf(context.pipelines, pipeline)]) {
     const [before, made] = [await context.lake.slices(one.name), await scratch.slices(one.name)];
     for (const [day, entry] of made)
       if (before.get(day)?.content.digest !== entry.content.digest || (await isDamaged(session, one, before.get(day))))

@@ -1,7 +1,7 @@
 /** Whether a slice's files hold what the lake's table says of them. */
 import type { Day } from '../core/days.ts';
 import { asEtlError, EtlError } from '../core/errors.ts';
-import { type Pipeline, wholeName } from '../core/pipeline.ts';
+import { type Pipeline, parentName } from '../core/pipeline.ts';
 import type { SliceEntry } from '../core/slices.ts';
 import { differingSums } from '../engine/control-sums.ts';
 import { type Engine, readParquet } from '../engine/duckdb.ts';
@@ -11,7 +11,7 @@ import type { RunContext } from './context.ts';
 
 /** The command that makes a slice again whose files are damaged. What it lost to another day is known by the service alone. */
 export function mendOf(pipeline: Pipeline, { content: { day }, moved }: SliceEntry): string {
-  const range = `${wholeName(pipeline)} --from ${day} --to ${day}`;
+  const range = `${parentName(pipeline)} --from ${day} --to ${day}`;
   return moved ? `partner-etl backfill ${range} --refetch` : `partner-etl replay ${range}`;
 }
 

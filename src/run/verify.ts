@@ -4,7 +4,7 @@
  */
 import { type Day, type DayRange, dayAt } from '../core/days.ts';
 import { asEtlError } from '../core/errors.ts';
-import { type Pipeline, wholeName } from '../core/pipeline.ts';
+import { isNamed, type Pipeline, parentName } from '../core/pipeline.ts';
 import type { FetchRecord } from '../core/records.ts';
 import type { SliceEntry } from '../core/slices.ts';
 import { differingSums } from '../engine/control-sums.ts';
@@ -93,7 +93,7 @@ async function verifyVault(
   { differences, warnings }: Found,
 ): Promise<Pick<Verification, 'answers' | 'pruned'>> {
   let [answers, pruned] = [0, 0];
-  if (pipeline.source.kind === 'part') return { answers, pruned };
+  if (!isNamed(pipeline)) return { answers, pruned };
   const needed = await answersNeeded(context, engine, pipeline);
   const found = (day: string | null, problem: string, mend: string) =>
     differences.push({ hop: 'vault', pipeline: pipeline.name, day, problem, mend });
@@ -110,7 +110,7 @@ async function verifyVault(
     const { fetch_id: id, window_from: from, window_to: to } = state.fetch;
     found(from, state.problem, mend(id, from, to, fileOf(state.fetch)));
   }
-  if (pipeline.source.kind === 'lookup' || pipeline.source.kind === 'list')
+  if (!pipeline.source.isByRange)
     for (const { fetch, problem } of await lostBeside(context, pipeline, needed))
       warnings.push({ hop: 'vault', pipeline: pipeline.name, ...mendOfLost(context, pipeline, fetch), problem });
   return { answers, pruned };
@@ -260,8 +260,8 @@ async function verifyRows(
 
 /** Rows without a slice: the lake was restored from an older backup, or somebody put them there. `drop` is the command that takes them out. */
 function unknownDay({ pipelines }: RunContext, pipeline: Pipeline, day: string, drop: string): string {
-  const asked = wholeName(pipeline);
-  const isReport = pipelines.some((p) => p.name === asked && p.source.kind === 'report');
+  const asked = parentName(pipeline);
+  const isReport = pipelines.some((p) => p.name === asked && p.source.isByRange);
   const back = isReport
     ? `partner-etl backfill ${asked} --from ${day} --to ${day}`
     : 'a newer backup of lake/ and vault/';
@@ -304,7 +304,7 @@ function fileOf({ vault_path: place }: FetchRecord): string | undefined {
 
 /** `file`: what is damaged, relative to the home directory. */
 function refetch(pipeline: Pipeline, from: string | null, to: string | null, file?: string): string {
-  if (pipeline.source.kind !== 'report') return restore(pipeline, file);
+  if (!pipeline.source.isByRange) return restore(pipeline, file);
   return `partner-etl backfill ${pipeline.name} --from ${from} --to ${to} --refetch`;
 }
 

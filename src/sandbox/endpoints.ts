@@ -65,11 +65,11 @@ export const ENDPOINTS: readonly Endpoint[] = [
 ];
 
 /** The calls that ask about EANs. */
-export type LookupName = 'product' | 'commission' | 'commission-bulk';
+export type KeysCall = 'product' | 'commission' | 'commission-bulk';
 
-const LOOKUP_NAMES: readonly string[] = ['product', 'commission', 'commission-bulk'] satisfies readonly LookupName[];
+const LOOKUP_NAMES: readonly string[] = ['product', 'commission', 'commission-bulk'] satisfies readonly KeysCall[];
 
-export function isLookup(name: string): name is LookupName {
+export function isLookup(name: string): name is KeysCall {
   return LOOKUP_NAMES.includes(name);
 }
 

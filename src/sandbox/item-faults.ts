@@ -10,7 +10,7 @@
  */
 import type { ReportName } from '../core/pipeline.ts';
 import { checkDigit } from './catalogue.ts';
-import type { LookupName } from './endpoints.ts';
+import type { KeysCall } from './endpoints.ts';
 
 export interface ItemAim {
   readonly item?: number | 'all';
@@ -94,7 +94,7 @@ interface UsualFields {
 
 const COMMISSION: UsualFields = { key: 'ean', day: null, text: 'condition', amount: 'percentage' };
 
-const USUAL: Readonly<Record<ReportName | LookupName, UsualFields>> = {
+const USUAL: Readonly<Record<ReportName | KeysCall, UsualFields>> = {
   promotions: { key: 'date', day: 'date', text: 'siteName', amount: 'commission' },
   orders: { key: 'orderItemId', day: 'orderDate', text: 'productTitle', amount: 'commission' },
   commissions: { key: 'orderDate', day: 'orderDate', text: 'siteName', amount: 'commissionOriginal' },
@@ -203,7 +203,7 @@ function strikes({ item, ean }: AimedItemFault, { position, ean: itemEan }: Soun
 /** What stands in the answer for an item under all its faults, in their order; '' for nothing. Text is one-byte text. */
 export function itemUnder(
   faults: readonly AimedItemFault[],
-  endpoint: ReportName | LookupName,
+  endpoint: ReportName | KeysCall,
   sound: SoundItem,
 ): string {
   const usual = USUAL[endpoint];

@@ -1,5 +1,5 @@
 /** The body of a look-up's answer: its records as they are, or under the shape and item faults that strike the call. */
-import type { LookupName } from './endpoints.ts';
+import type { KeysCall } from './endpoints.ts';
 import type { CallFaults, Shape } from './fault-kinds.ts';
 import { itemUnder } from './item-faults.ts';
 import { asBytes } from './pieces.ts';
@@ -62,7 +62,7 @@ function framedRecord(record: string, shape: Shape | undefined): string {
 
 /** The answer's body. Under faults it is bytes, since what they write need not be UTF-8. */
 export function lookupBody(
-  endpoint: LookupName,
+  endpoint: KeysCall,
   records: readonly LookupRecord[],
   { shape, items }: CallFaults,
 ): string | Iterable<Buffer> {

@@ -55,7 +55,7 @@ export class RecordMapper {
     this.others = new Set([...(match?.members ?? []), ...repeats]);
     this.children = children.map((child) => ({
       pipeline: child,
-      records: (child.source.kind === 'part' && child.source.records) || '',
+      records: (child.source.kind === 'child' && child.source.records) || '',
       places: placesOf(child),
       drift: new DriftCounts(child.name),
       item: 0,

@@ -3,7 +3,7 @@
  * check cannot write, and however many rows break it, only a count and an example a day come back.
  */
 import type { Day } from '../core/days.ts';
-import type { Pipeline } from '../core/pipeline.ts';
+import { type Pipeline, parentName } from '../core/pipeline.ts';
 import type { SliceContent } from '../core/records.ts';
 import { noTracer, spanning } from '../core/tracer.ts';
 import { quoteText } from '../engine/duckdb.ts';
@@ -150,7 +150,7 @@ async function scopeOf(engine: CheckEngine, check: Check, loaded: readonly LoadS
 }
 
 /** Whether a slice of the pipeline calls for the check: one of those it names, or a part of one. */
-function concerns({ pipeline, also }: Check, { name, source }: Pipeline): boolean {
-  const named = [pipeline, ...also];
-  return named.includes(name) || (source.kind === 'part' && named.includes(source.of));
+function concerns({ pipeline: name, also }: Check, pipeline: Pipeline): boolean {
+  const named = [name, ...also];
+  return named.includes(pipeline.name) || named.includes(parentName(pipeline));
 }

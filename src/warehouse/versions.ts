@@ -64,12 +64,12 @@ export async function loadVersioned(
 /** Whether all rows that the family will have come with their ends: it holds none yet, and parts do not come without their whole. */
 async function comesRight(scope: LoadScope, whole: Versioned, loads: readonly PipelineLoad[]): Promise<boolean> {
   if (!scope.engine.bringsEnds || !loads.some(({ pipeline }) => pipeline.name === whole.name)) return false;
-  const family = [whole, ...partsOf(whole, scope.pipelines)];
+  const family = [whole, ...childrenOf(whole, scope.pipelines)];
   const held = family.map((one) => `EXISTS (SELECT 1 FROM ${factTable(one)})`).join(' OR ');
   return (await scope.engine.row(`SELECT ${held} AS held`)).held === false;
 }
 
-function partsOf(whole: Versioned, pipelines: readonly Pipeline[]): Pipeline[] {
+function childrenOf(whole: Versioned, pipelines: readonly Pipeline[]): Pipeline[] {
   return pipelines.filter(({ versions }) => versions?.within === whole.name);
 }
 
@@ -119,7 +119,7 @@ async function settle({ engine, pipelines, afresh }: LoadScope, whole: Versioned
   if (!afresh) await engine.run(`ANALYZE ${notesOf(whole)}`);
   const notes = afresh ? null : notesOf(whole);
   await engine.seek(updating(whole, engine, versionEnds(whole, engine, notes)));
-  for (const part of partsOf(whole, pipelines))
+  for (const part of childrenOf(whole, pipelines))
     await engine.seek(updating(part, engine, partEnds(part, whole, engine, notes)));
   if (!afresh) await engine.run(`DROP TABLE ${notesOf(whole)}`);
 }

@@ -2,13 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { pipelines } from '../../pipelines/index.ts';
 import { snakeCase } from '../../src/core/columns.ts';
 import {
+  childrenOf,
   column,
   type DerivedColumn,
   declarePipeline,
   isNamed,
   type Pipeline,
-  partsOf,
   storedColumns,
+  window,
 } from '../../src/core/pipeline.ts';
 
 const sound: Pipeline = {
@@ -16,7 +17,7 @@ const sound: Pipeline = {
   version: 1,
   answer: 'orders report',
   about: 'Visits by day.',
-  source: { kind: 'report', report: 'orders' },
+  source: window('orders'),
   versions: null,
   table: 'fact_visit',
   columns: [
@@ -105,7 +106,7 @@ describe('the declared pipelines', () => {
   it('a part stands behind its whole', () => {
     const places = new Map(pipelines.map((p, i) => [p.name, i]));
     for (const part of pipelines.filter((p) => !isNamed(p))) {
-      const whole = pipelines.find((p) => partsOf(pipelines, p).includes(part));
+      const whole = pipelines.find((p) => childrenOf(pipelines, p).includes(part));
       expect(places.get(whole?.name ?? '')).toBeLessThan(places.get(part.name)!);
     }
   });

@@ -13,7 +13,7 @@ afterEach(() => scene.close());
 
 describe('a report', () => {
   const range = { from: parseDay('2026-02-01'), to: parseDay('2026-02-28') };
-  const reports = pipelines.filter(({ source }) => source.kind === 'report');
+  const reports = pipelines.filter(({ source }) => source.isByRange);
   test.each(reports)('$name is asked for by its inclusive range, as gzip', async (pipeline) => {
     const settings = scene.settings();
     const report = {

@@ -25,7 +25,7 @@ import type { TargetName } from '../../src/warehouse/target-name.ts';
 import { FakeClock } from './clock.ts';
 
 /** The pipelines that are filled from reports. */
-export const reports = pipelines.filter(({ source }) => source.kind === 'report');
+export const reports = pipelines.filter(({ source }) => source.isByRange);
 
 export const packageRoot = path.resolve(import.meta.dirname, '..', '..');
 

@@ -1,13 +1,14 @@
 /** What warehouses hold of the pipelines whose rows are versions: whole histories, and what is wrong with them. */
 import { pipelines } from '../../pipelines/index.ts';
 import {
+  childrenOf,
   EXTRA_COLUMN,
   FETCH_COLUMN,
+  isNamed,
   OBSERVED_FROM,
   OBSERVED_ON,
   OBSERVED_TO,
   type Pipeline,
-  partsOf,
   storedColumns,
 } from '../../src/core/pipeline.ts';
 import type { TargetName } from '../../src/warehouse/target-name.ts';
@@ -17,10 +18,10 @@ import type { World } from './nights.ts';
 /** Those of look-ups by EAN and of the reductions file, which nights are made of here; each with its parts. */
 export const VERSIONED: readonly string[] = ['products', 'commission-rates', 'reductions'];
 
-const wholes = pipelines.filter(({ source, versions }) => source.kind !== 'part' && versions !== null);
+const wholes = pipelines.filter((one) => isNamed(one) && one.versions !== null);
 /** Those whose rows are versions by themselves, also where they come as a part of a report. */
 const histories = pipelines.filter(({ versions }) => versions?.within === null);
-const tables = wholes.flatMap((whole) => [whole, ...partsOf(pipelines, whole)]);
+const tables = wholes.flatMap((whole) => [whole, ...childrenOf(pipelines, whole)]);
 
 export interface HistoryOptions {
   readonly target?: TargetName;
@@ -97,7 +98,7 @@ export function flawsIn(world: World, target: TargetName = 'duckdb'): Promise<st
     const found: (readonly Cell[])[] = [];
     for (const whole of histories) {
       found.push(...(await rows(versionFlaws(whole))));
-      for (const part of partsOf(pipelines, whole))
+      for (const part of childrenOf(pipelines, whole))
         if (part.versions) found.push(...(await rows(partFlaws(whole, part))));
     }
     return found.map((row) => row.map((value) => value ?? '-').join(' '));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { importsOf, sourcesIn } from './sources.ts';
+import { importsOf, sourcesIn, withoutComments } from './sources.ts';
 
 /** Who may import whom, besides itself and packages. Imports point one way: downwards in this table. */
 const STAGE = ['core', 'json', 'engine', 'disk', 'store'];
@@ -71,6 +71,13 @@ describe('layers', () => {
     expect(links.filter(({ target }) => !files.has(target)).map(({ from, target }) => `${from} → ${target}`)).toEqual(
       [],
     );
+  });
+
+  test('only sources know what kind of source a pipeline has', () => {
+    const knows = /\bsource\??\.(?:kind|call|report)\b|\{[^}]*\bkind\b[^}]*\} = \w+\.source\b/;
+    const may = /^src\/(?:core\/pipeline\.ts|sources\/|run\/sources\/|run\/keys-calls\.ts)/;
+    const others = sources.filter(({ file, text }) => !may.test(file) && knows.test(withoutComments(text)));
+    expect(others.map(({ file }) => file)).toEqual([]);
   });
 
   test('no module imports itself in a circle', () => {

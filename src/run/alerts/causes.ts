@@ -6,11 +6,11 @@ import { isNamed, type Pipeline } from '../../core/pipeline.ts';
 import type { DriftRecord } from '../../core/records.ts';
 import { foreignText } from '../../core/redact.ts';
 import { readCircuit } from '../../partner/token-circuit.ts';
+import { inboxSize } from '../../store/inbox.ts';
 import { driftAfter } from '../../store/runs.ts';
 import { mendOn } from '../../warehouse/checks.ts';
 import type { HoldRecord } from '../../warehouse/target.ts';
 import { type RunContext, settingsOf } from '../context.ts';
-import { planInbox } from '../inbox.ts';
 import { readListed } from '../lists.ts';
 import { credentialPairs } from '../partners.ts';
 import { standingHolds } from '../publish.ts';
@@ -104,8 +104,7 @@ async function lateCauses(
   for (const { pipeline: name, hours: mostHours } of limits) {
     const pipeline = watched.find((p) => p.name === name);
     if (!pipeline) continue;
-    const late =
-      pipeline.source.kind === 'report' ? await reportLate(context, pipeline) : runLate(context, wellMs.get(name));
+    const late = pipeline.source.isByRange ? await reportLate(context, pipeline) : runLate(context, wellMs.get(name));
     if (late === null || late.hours <= mostHours) continue;
     causes.push({
       key: `late/${name}`,
@@ -159,7 +158,7 @@ async function pushCauses(context: RunContext, mostDays: number): Promise<Cause[
   const named = (name: string) => context.pipelines.find((p) => p.name === name);
   const [messages, list] = [named('push-messages'), named('subscriptions')];
   if (!messages || !list || ((await readListed(context, list))?.listed ?? 0) === 0) return [];
-  if ((await planInbox(context, messages)).messages > 0) return [];
+  if ((await inboxSize(context.state.db)).messages > 0) return [];
   const last = [...(await context.lake.slices(messages.name)).keys()].at(-1);
   const from: Day | undefined = last ?? [...(await context.lake.slices(list.name)).keys()][0];
   if (from === undefined) return [];

@@ -2,7 +2,6 @@
 import path from 'node:path';
 import { addDays, type Day, dayAt } from '../../core/days.ts';
 import { bornMs } from '../../core/ids.ts';
-import { partsOf } from '../../core/pipeline.ts';
 import { namesIn } from '../../disk/atomic.ts';
 import type { RunContext } from '../../run/context.ts';
 import { refusedReason } from '../refused-messages.ts';
@@ -20,9 +19,8 @@ export async function pushDays(context: RunContext): Promise<PushDay[]> {
     days.set(day, known);
     return known;
   };
-  for (const inbox of pipelines.filter(({ source }) => source.kind === 'inbox'))
-    for (const { name } of partsOf(pipelines, inbox))
-      for (const [day, { content }] of await lake.slices(name)) if (day >= since) at(day).received += content.rows;
+  for (const { name } of pipelines.filter(({ table }) => table === 'push_delivery'))
+    for (const [day, { content }] of await lake.slices(name)) if (day >= since) at(day).received += content.rows;
   for (const name of await namesIn(path.join(paths.inbox, 'refused'))) {
     if (refusedReason(name) === null) continue;
     const day = dayAt(bornMs(name), timeZone);

@@ -1,5 +1,5 @@
 /** Rejects by pipeline, day and reason. The raw text stays where it is: `partner-etl rejects`, or the page of the day. */
-import { wholeName } from '../../core/pipeline.ts';
+import { parentName } from '../../core/pipeline.ts';
 import { Engine, readParquet } from '../../engine/duckdb.ts';
 import type { RunContext } from '../../run/context.ts';
 import type { Reject } from './model.ts';
@@ -36,7 +36,7 @@ async function newestFiles({ pipelines, lake }: RunContext): Promise<string[]> {
 async function groupsIn(context: RunContext, files: readonly string[]): Promise<Reject[]> {
   if (files.length === 0) return [];
   // People name the whole, also to retry.
-  const wholes = new Map(context.pipelines.map((p) => [p.name, wholeName(p)]));
+  const wholes = new Map(context.pipelines.map((p) => [p.name, parentName(p)]));
   const engine = await Engine.open({ tempDir: context.paths.work });
   try {
     const rows = await engine.rows(

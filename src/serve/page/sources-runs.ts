@@ -4,7 +4,7 @@ import { endpointOf } from '../../partner/endpoints.ts';
 import { AREAS, type EndpointBudget, type PartnerSettings } from '../../partner/settings.ts';
 import { isAtWork } from '../../run/at-work.ts';
 import type { RunContext } from '../../run/context.ts';
-import { areaOf, isCalled, partnerIfAny } from '../../run/partners.ts';
+import { isCalled, partnerIfAny } from '../../run/partners.ts';
 import { fetchesOfRun } from '../../store/fetches.ts';
 import { lastRuns } from '../../store/runs.ts';
 import type { EndpointCalls, RunRow } from './model.ts';
@@ -42,7 +42,7 @@ interface Tally {
 
 async function callsOf(context: RunContext, run: RunRecord): Promise<EndpointCalls[]> {
   const byEndpoint = new Map<string, Tally>();
-  const called = new Map(context.pipelines.filter(isCalled).map((pipeline) => [pipeline.name, areaOf(pipeline)]));
+  const called = new Map(context.pipelines.filter(isCalled).map((pipeline) => [pipeline.name, pipeline.source.area]));
   // Without credentials there are no budgets.
   const settings = new Map(AREAS.map((area) => [area, partnerIfAny(context, area)]));
   for (const fetch of await fetchesOfRun(context.state.db, run.run_id)) {

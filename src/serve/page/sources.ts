@@ -160,7 +160,7 @@ async function traces({ paths, state, today }: RunContext): Promise<string> {
 
 /** The control sums of the commissions report, oldest day first. */
 async function moneyDays({ pipelines, lake }: RunContext): Promise<MoneyDay[]> {
-  const source = pipelines.find((p) => p.source.kind === 'report' && p.source.report === 'commissions');
+  const source = pipelines.find(({ table }) => table === 'fact_commission_day');
   if (!source) return [];
   const sum = (sums: ControlSums, column: string) => sums[column] ?? '0';
   return [...(await lake.slices(source.name))].map(
