@@ -56,6 +56,7 @@ export async function openSqliteState(file: string, mayMake: () => Promise<void>
       },
       async copyTo(copy) {
         await sql`VACUUM INTO ${copy}`.execute(db);
+        dropToken(copy);
       },
     },
     compact: async () => {
@@ -74,6 +75,18 @@ export async function openSqliteState(file: string, mayMake: () => Promise<void>
     throw cause instanceof EtlError ? cause : damaged(file, cause);
   }
   return state;
+}
+
+/** A copy lives for days, and the token for minutes. Nothing but `exec`, so that the file is let go of at once. */
+function dropToken(copy: string): void {
+  const database = new Database(copy);
+  try {
+    database.exec(
+      'PRAGMA secure_delete = ON; UPDATE token SET access_token = NULL, obtained_at = NULL, expires_at = NULL',
+    );
+  } finally {
+    database.close();
+  }
 }
 
 /** A link may lead to anybody's file, and what somebody else wrote is not to be believed. */
