@@ -173,6 +173,7 @@ CREATE TABLE "fetch" (
   PRIMARY KEY (account, fetch_id)
 );
 CREATE INDEX fetch_of_pipeline ON "fetch" (account, pipeline, fetch_id);
+CREATE INDEX fetch_in_object ON "fetch" (account, pipeline, vault_path, fetch_id) WHERE vault_path IS NOT NULL;
 CREATE INDEX fetch_of_run ON "fetch" (account, run_id);
 CREATE INDEX fetch_written ON "fetch" (account, seq);
 CREATE INDEX fetch_pruned ON "fetch" (account, pruned_at) WHERE pruned_at IS NOT NULL;

@@ -37,7 +37,7 @@ export class Vault extends RawStore {
     return erasures.isEmpty ? null : new Masker(erasures, scope);
   }
 
-  /** The same, which warns somebody else. */
+  /** The same with another way to warn. */
   warning(warn: Warn): Vault {
     return new Vault({ ...this.options, warn });
   }

@@ -12,7 +12,7 @@ import type { Erasures } from '../extract/erasures.ts';
 import { type MaskScope, maskJson } from '../extract/mask-text.ts';
 import { maskedDeliveries } from '../extract/masked-file.ts';
 import type { Masker } from '../extract/masker.ts';
-import { pathOf, placeOf, replaceFetches } from '../store/fetches.ts';
+import { fetchesByObject, type ObjectFetches, pathOf, placeOf, replaceFetches } from '../store/fetches.ts';
 import { type GatheredResponse, gatheredBytes, gatheredLines, lineOf, responseIn } from '../store/gather.ts';
 import { rawPrefix } from '../store/raw.ts';
 import type { RunContext } from './context.ts';
@@ -57,7 +57,7 @@ export async function redactRaw(work: RawWork): Promise<RawErasure> {
   const hashes = new Map<string, string>();
   const errors: EtlError[] = [];
   let answers = 0;
-  for (const [object, fetches] of await namedObjects(context, pipeline))
+  for await (const { object, fetches } of storedAnswers(context, pipeline))
     try {
       const isGathered = placeOf(fetches[0]!.vault_path!).line !== null;
       const replaced = await (isGathered ? redactGathered : redactBody)(work, object, fetches);
@@ -72,15 +72,12 @@ export async function redactRaw(work: RawWork): Promise<RawErasure> {
   return { answers, others, hashes, errors };
 }
 
-/** The rows of each object, in the order of its first one; without those whose answer is gone. */
-async function namedObjects({ vault }: RunContext, pipeline: string): Promise<Map<string, FetchRecord[]>> {
-  const named = new Map<string, FetchRecord[]>();
-  for await (const fetch of vault.fetches(pipeline)) {
-    if (fetch.vault_path === null || fetch.pruned_at !== undefined) continue;
-    const { object } = placeOf(fetch.vault_path);
-    named.set(object, [...(named.get(object) ?? []), fetch]);
+/** The rows of each object; without those whose answer is gone. */
+async function* storedAnswers({ state }: RunContext, pipeline: string): AsyncGenerator<ObjectFetches> {
+  for await (const { object, fetches } of fetchesByObject(state.db, pipeline)) {
+    const there = fetches.filter(({ pruned_at: at }) => at === undefined);
+    if (there.length > 0) yield { object, fetches: there };
   }
-  return named;
 }
 
 /** The redacted object is in its place: the rows name it, and the old one goes. */
@@ -198,7 +195,8 @@ async function dropUnnamed({ context, pipeline, isDryRun }: RawWork): Promise<nu
   const found: string[] = [];
   for (const kind of ['answers', 'gathered'] as const)
     for await (const { name } of place.list(rawPrefix(pipeline, kind))) found.push(name);
-  const named = await namedObjects(context, pipeline);
+  const named = new Set<string>();
+  for await (const { object } of storedAnswers(context, pipeline)) named.add(object);
   const unnamed = found.filter((name) => !named.has(name));
   if (!isDryRun) for (const name of unnamed) await place.delete(name);
   return unnamed.length;

@@ -71,10 +71,10 @@ export async function pruneAfterNight(session: Session): Promise<void> {
 
 async function carryOut({ context }: Session, plan: PrunePlan, step: PruneStep): Promise<void> {
   const { place } = context.vault;
-  for (const { file, fetchIds } of plan.answers) {
+  for (const { pipeline, file } of plan.answers) {
     if (context.signal.aborted) return;
     await step('marking', file);
-    await markPruned(context.state, fetchIds, isoTime(context.clock.now()));
+    await markPruned(context.state, { pipeline, object: file }, isoTime(context.clock.now()));
     await step('deleting', file);
     await place.delete(file);
   }

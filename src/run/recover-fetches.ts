@@ -1,6 +1,6 @@
 /**
- * What a state lacks that was restored from a backup, or begun empty: the records of requests since then. A target was told of them with
- * each publication; without its notes, that of a file of reductions is not known by its name any more.
+ * What a state lacks that was restored from a backup, or begun empty: the records of requests since then. Each
+ * publication wrote them into the targets, all but their notes: a file of reductions is not known by its name any more.
  */
 import { z } from 'zod';
 import { isoTime } from '../core/clock.ts';

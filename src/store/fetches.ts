@@ -67,6 +67,36 @@ export async function* fetchesFrom(db: StateDb, { pipeline, from = '' }: FetchRa
   }
 }
 
+export interface ObjectFetches {
+  readonly object: string;
+  readonly fetches: readonly FetchRecord[];
+}
+
+/** Those that have a response, object by object, in pages; of an object in the order of their ids. */
+export async function* fetchesByObject(db: StateDb, pipeline: string): AsyncGenerator<ObjectFetches> {
+  let object = '';
+  let found: FetchRecord[] = [];
+  for (let last = ['', '']; ; ) {
+    const rows = await fetches(db)
+      .where('pipeline', '=', pipeline)
+      .where(sql<SqlBool>`vault_path IS NOT NULL`)
+      .where(sql<SqlBool>`(vault_path, fetch_id) > (${sql.join(last)})`)
+      .orderBy('vault_path')
+      .orderBy('fetch_id')
+      .limit(PAGE)
+      .execute();
+    for (const row of rows) {
+      if (row.vault_path !== object && found.length > 0) yield { object, fetches: found };
+      if (row.vault_path !== object) [object, found] = [row.vault_path!, []];
+      found.push(recordOf(row));
+      last = [object, row.fetch_id];
+    }
+    if (rows.length === PAGE) continue;
+    if (found.length > 0) yield { object, fetches: found };
+    return;
+  }
+}
+
 /** Those of runs, and of commands, from behind one (all when null) up to another one; oldest first. */
 export async function fetchesOfRuns(db: StateDb, after: string | null, upTo: string): Promise<FetchRecord[]> {
   const rows = await fetches(db)
@@ -132,7 +162,15 @@ export async function pendingFetches(db: StateDb, pipeline: string): Promise<Fet
 
 /** The lake has what these say. */
 export function markApplied(state: State, ids: readonly string[]): Promise<void> {
-  return updateFetches(state, ids, { is_applied: 1 });
+  return state.write(async (tx) => {
+    for (const some of inBatches(ids))
+      await tx
+        .updateTable('fetch')
+        .set({ is_applied: 1 })
+        .where('account', '=', ACCOUNT)
+        .where('fetch_id', 'in', some)
+        .execute();
+  });
 }
 
 /** Those whose responses were deleted since an instant (ISO 8601 UTC). */
@@ -141,9 +179,22 @@ export async function prunedSince(db: StateDb, at: string): Promise<PrunedFetch[
   return rows.map(({ fetch_id, pruned_at }) => ({ fetch_id, pruned_at: pruned_at! }));
 }
 
-/** Their responses are deleted, or about to be. */
-export function markPruned(state: State, ids: readonly string[], at: string): Promise<void> {
-  return updateFetches(state, ids, { pruned_at: at });
+/** The object is deleted, or about to be. */
+export async function markPruned(
+  state: State,
+  { pipeline, object }: { pipeline: string; object: string },
+  at: string,
+): Promise<void> {
+  await state.write((tx) =>
+    tx
+      .updateTable('fetch')
+      .set({ pruned_at: at })
+      .where('account', '=', ACCOUNT)
+      .where('pipeline', '=', pipeline)
+      .where('vault_path', '=', object)
+      .where('pruned_at', 'is', null)
+      .execute(),
+  );
 }
 
 /** Rows that say the same of another response: its text was replaced. */
@@ -153,17 +204,6 @@ export function replaceFetches(state: State, changed: readonly FetchRecord[]): P
       const { account, fetch_id, ...row } = rowOf(fetch);
       await tx.updateTable('fetch').set(row).where('account', '=', account).where('fetch_id', '=', fetch_id).execute();
     }
-  });
-}
-
-function updateFetches(
-  state: State,
-  ids: readonly string[],
-  set: Partial<Pick<FetchTable, 'is_applied' | 'pruned_at'>>,
-): Promise<void> {
-  return state.write(async (tx: StateTransaction) => {
-    for (const some of inBatches(ids))
-      await tx.updateTable('fetch').set(set).where('account', '=', ACCOUNT).where('fetch_id', 'in', some).execute();
   });
 }
 

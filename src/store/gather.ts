@@ -137,7 +137,7 @@ export class Gatherer {
     return isThere && this.options.clock.now() - sinceMs >= LONGEST_MS;
   }
 
-  /** One write behind the other; whoever waits for one is told of its error. */
+  /** One write behind the other; who waits for one gets its error. */
   private write(isLast: boolean): Promise<void> {
     this.writing = this.writing.then(() => this.writeDue(isLast));
     return this.writing;

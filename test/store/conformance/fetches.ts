@@ -3,11 +3,14 @@ import { expect, test } from 'vitest';
 import { earliestId } from '../../../src/core/ids.ts';
 import type { FetchRecord } from '../../../src/core/records.ts';
 import {
+  fetchesByObject,
   fetchesFrom,
   fetchesOfRun,
   fetchesOfRuns,
   fetchesWritten,
   insertFetches,
+  insertMissing,
+  knownFetches,
   lastWritten,
   markApplied,
   markPruned,
@@ -77,21 +80,47 @@ export function fetchesConformance(open: () => Promise<State>): void {
     expect(await all(state)).toEqual([fetchOf(1, { items: 7 }), fetchOf(2)]);
   });
 
+  test('those that are missing are added, as applied; those that are known stay', async () => {
+    const state = await open();
+    await insertFetches(state, [fetchOf(2, { items: 7 })], true);
+    expect(await insertMissing(state, numbered(1, 2, 3))).toBe(2);
+    expect(await all(state)).toEqual([fetchOf(1), fetchOf(2, { items: 7 }), fetchOf(3)]);
+    expect(await knownFetches(state.db, ids(numbered(0, 3, 2)))).toEqual(new Set(ids(numbered(2, 3))));
+  });
+
   test('an answer of a look-up is pending until it is applied, and no longer when it is pruned', async () => {
     const state = await open();
     const at = { vault_path: 'vault/x.ndjson.gz#0' };
     const failed = fetchOf(3, { outcome: 'failed' });
-    const answers = [2, 1, 4, 5].map((n) => fetchOf(n, at));
+    const answers = [2, 1, 4].map((n) => fetchOf(n, at));
+    answers.push(fetchOf(5, { vault_path: 'vault/y.ndjson.gz#0' }));
     await insertFetches(state, [...answers, failed], true);
     await insertFetches(state, [fetchOf(6, at)], false);
     expect(ids(await pendingFetches(state.db, PIPELINE))).toEqual(ids(numbered(2, 1, 4, 5)));
     await markApplied(state, ids(numbered(2, 4)));
-    await markPruned(state, ids(numbered(5)), '2026-03-05T00:00:00.000Z');
+    await markPruned(state, { pipeline: PIPELINE, object: 'vault/y.ndjson.gz' }, '2026-03-05T00:00:00.000Z');
     expect(ids(await pendingFetches(state.db, PIPELINE))).toEqual(ids(numbered(1)));
     const gone = { fetch_id: fetchOf(5).fetch_id, pruned_at: '2026-03-05T00:00:00.000Z' };
     expect(await prunedSince(state.db, '2026-03-05T00:00:00.000Z')).toEqual([gone]);
     expect(await prunedSince(state.db, '2026-03-05T00:00:00.001Z')).toEqual([]);
     expect((await all(state)).find(({ fetch_id: id }) => id === gone.fetch_id)).toMatchObject(gone);
+  });
+
+  test('come object by object, however many there are; those without a response do not', async () => {
+    const state = await open();
+    const at = (n: number) => (n % 7 === 0 ? {} : { vault_path: `vault/${n % 3}.ndjson.gz#${n}` });
+    await insertFetches(
+      state,
+      [...Array(2500).keys()].reverse().map((n) => fetchOf(n, at(n))),
+      true,
+    );
+    const found: [string, string[]][] = [];
+    for await (const { object, fetches } of fetchesByObject(state.db, PIPELINE)) found.push([object, ids(fetches)]);
+    const expected = [0, 1, 2].map((object) => {
+      const inIt = [...Array(2500).keys()].filter((n) => n % 7 !== 0 && n % 3 === object);
+      return [`vault/${object}.ndjson.gz`, ids(numbered(...inIt)).sort()];
+    });
+    expect(found).toEqual(expected);
   });
 
   test('say of another answer what they said, and other words', async () => {
