@@ -16,6 +16,7 @@ import { fetchesByObject, type ObjectFetches, pathOf, placeOf, replaceFetches } 
 import { type GatheredResponse, gatheredBytes, gatheredLines, lineOf, responseIn } from '../store/gather.ts';
 import { rawPrefix } from '../store/raw.ts';
 import type { RunContext } from './context.ts';
+import { maskWords } from './erase-words.ts';
 
 export interface RawWork {
   readonly context: RunContext;
@@ -134,23 +135,24 @@ async function redactGathered(
   fetches: readonly FetchRecord[],
 ): Promise<readonly Replaced[]> {
   const { context, at, isDryRun } = work;
-  const lines = await gatheredLines(context.vault.place, object);
-  const before = lines.map(responseIn);
+  const before = (await gatheredLines(context.vault.place, object)).map(responseIn);
   const after = before.map((response) => redactedResponse(work, response));
   if (after.every((response, i) => response === before[i])) return [];
   const name = object.replace(/(?:-[^/]*)?\.ndjson\.gz$/, `-${work.runId}.ndjson.gz`);
-  const texts = after.map((response) => `${JSON.stringify(lineOf(response))}\n`);
-  if (!isDryRun) await context.vault.place.put(name, { bytes: await gatheredBytes(texts) });
-  return fetches.map((old) => {
+  const replaced = fetches.map((old) => {
     const line = placeOf(old.vault_path!).line!;
     const isRedacted = after[line] !== before[line];
     const anew = { ...old, vault_path: pathOf(name, line) };
-    if (!isRedacted) return { old, anew, isRedacted };
+    if (!isRedacted) return { line, old, anew, isRedacted };
     const { body } = after[line]!;
     const sha256 = createHash('sha256').update(body).digest('hex');
     const notes = { ...old.notes, erased_at: at };
-    return { old, anew: { ...anew, sha256, bytes_decoded: body.length, notes }, isRedacted };
+    return { line, old, anew: { ...anew, sha256, bytes_decoded: body.length, notes }, isRedacted };
   });
+  const records = new Map(replaced.map(({ line, anew }) => [line, maskWords(work.erasures, anew) as FetchRecord]));
+  const lines = after.map((response, line) => lineOf({ ...response, fetch: records.get(line) ?? null }));
+  if (!isDryRun) await context.vault.place.put(name, { bytes: await gatheredBytes(lines) });
+  return replaced;
 }
 
 /** Itself where nothing is erased in it. */
@@ -158,7 +160,9 @@ function redactedResponse({ erasures, masker, scope }: RawWork, response: Gather
   const body = masker.mask(response.body);
   const request = JSON.stringify(response.request);
   const fresh = maskJson(erasures, request, scope);
-  if (body === response.body && fresh === request) return response;
+  const { fetch } = response;
+  const isCited = JSON.stringify(maskWords(erasures, fetch)) !== JSON.stringify(fetch);
+  if (body === response.body && fresh === request && !isCited) return response;
   return { ...response, request: JSON.parse(fresh), body };
 }
 

@@ -1,13 +1,17 @@
 /**
- * What a state lacks that was restored from a backup, or begun empty: the records of requests since then. Each
- * publication wrote them into the targets, all but their notes: a file of reductions is not known by its name any more.
+ * What a state lacks that was restored from a backup, or begun empty: the records of requests since then. Those of small responses stand
+ * beside these in the raw store. Each publication wrote all of them into the targets, but for their notes: a file of reductions is not
+ * known by its name any more.
  */
 import { z } from 'zod';
 import { isoTime } from '../core/clock.ts';
 import { asEtlError } from '../core/errors.ts';
+import { isNamed, type Pipeline } from '../core/pipeline.ts';
 import type { FetchRecord } from '../core/records.ts';
-import { insertMissing } from '../store/fetches.ts';
+import { fetchesByObject, insertMissing, pathOf } from '../store/fetches.ts';
+import { gatheredLines, responseIn } from '../store/gather.ts';
 import { readMemo, writeMemo } from '../store/memo.ts';
+import { rawPrefix } from '../store/raw.ts';
 import type { State } from '../store/state.ts';
 import type { AnswerColumn, AnswerRow } from '../warehouse/target.ts';
 import type { RunContext } from './context.ts';
@@ -37,9 +41,11 @@ export function noteRestored(state: State, at: string): Promise<void> {
   return writeMemo(state, MEMO, true, at);
 }
 
-/** At the beginning of the first run after a state was restored: asks the first target that can be asked. */
-export async function recoverFetches({ state, targets, clock, log }: RunContext): Promise<void> {
+/** At the beginning of the first run after a state was restored: looks through the raw store, and asks the first target that can be asked. */
+export async function recoverFetches(context: RunContext): Promise<void> {
+  const { state, targets, clock, log } = context;
   if (!(await readMemo(state.db, MEMO, z.boolean()))) return;
+  for (const pipeline of context.pipelines.filter(isNamed)) await recoverGathered(context, pipeline);
   for (const target of targets)
     try {
       if (!(await target.exists())) continue;
@@ -53,6 +59,32 @@ export async function recoverFetches({ state, targets, clock, log }: RunContext)
       const { message, code } = asEtlError(thrown);
       log.warn(`${target.name} could not be asked for what the restored state lacks: ${message}`, { code });
     }
+}
+
+/** What is newer than the lake's newest slice may say what the lake does not have yet; to take an answer in twice changes nothing. */
+async function recoverGathered(context: RunContext, pipeline: Pipeline): Promise<void> {
+  const { vault, state, log } = context;
+  const named = new Set<string>();
+  for await (const { object } of fetchesByObject(state.db, pipeline.name)) named.add(object);
+  const since = await newestSlice(context, pipeline);
+  let found = 0;
+  for await (const { name } of vault.place.list(rawPrefix(pipeline.name, 'gathered')))
+    if (!named.has(name))
+      try {
+        const lines = (await gatheredLines(vault.place, name)).map(responseIn);
+        const fetches = lines.flatMap(({ fetch }, i) => (fetch ? [{ ...fetch, vault_path: pathOf(name, i) }] : []));
+        found += await insertMissing(state, fetches, (fetch) => fetch.finished_at > since);
+      } catch {
+        log.warn(`${vault.place.called(name)} is damaged: its answers are left out`, { pipeline: pipeline.name });
+      }
+  if (found > 0) log.info(`${pipeline.name}: ${found} records of requests were found in the raw store`);
+}
+
+/** A slice that holds nothing says nothing of what was taken in: it may stand there for what is held. */
+async function newestSlice({ lake }: RunContext, { name }: Pipeline): Promise<string> {
+  const slices = [...(await lake.slices(name)).values()];
+  const known = slices.filter(({ content }) => content.rows > 0 || content.rejects > 0);
+  return known.reduce((newest, { content: { fetched_at: at } }) => (at > newest ? at : newest), '');
 }
 
 function recordIn(columns: readonly AnswerColumn[]): (row: AnswerRow) => FetchRecord {

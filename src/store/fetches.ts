@@ -26,13 +26,24 @@ async function insertInto(
   for (const some of inBatches(rows, MOST_ROWS)) await tx.insertInto('fetch').values(some).execute();
 }
 
-/** Those of which there is no row, as fetches whose responses the lake has; returns how many. */
-export async function insertMissing(state: State, fetches: readonly FetchRecord[]): Promise<number> {
+/**
+ * Those of which there is no row; returns how many. `isPending`: whether what the response says is yet to be taken into the lake.
+ */
+export async function insertMissing(
+  state: State,
+  fetches: readonly FetchRecord[],
+  isPending: (fetch: FetchRecord) => boolean = () => false,
+): Promise<number> {
   const ids = fetches.map(({ fetch_id: id }) => id);
   return state.write(async (tx) => {
     const known = await knownFetches(tx, ids);
     const missing = fetches.filter(({ fetch_id: id }) => !known.has(id));
-    await insertInto(tx, missing, null);
+    await insertInto(tx, missing.filter(isPending), 0);
+    await insertInto(
+      tx,
+      missing.filter((fetch) => !isPending(fetch)),
+      null,
+    );
     return missing.length;
   });
 }

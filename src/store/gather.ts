@@ -2,10 +2,11 @@
  * Small responses on their way into the raw store: with their requests they are gathered to objects of some thousand, since an object
  * and a transaction for each would cost more than the response itself.
  *
- *   <folder>/<yyyy-mm>/<fetch_id of its first response>.ndjson.gz      {"fetch_id":…,"request":…,"body":"…"}, a line a response
+ *   <folder>/<yyyy-mm>/<fetch_id of its first response>.ndjson.gz      {"fetch":{…},"request":…,"body":"…"}, a line a response
  *
  * An object is written whole, and then the rows of its fetches, all in one transaction. So a crash loses at most the responses of the
- * object in hand: nothing names them, and they are asked again.
+ * object in hand: nothing names them, and they are asked again. The rows stand in the object too (null for a response whose record never
+ * came): a state that was restored from a backup takes from there what it lacks.
  */
 import { isUtf8 } from 'node:buffer';
 import { promisify } from 'node:util';
@@ -26,12 +27,15 @@ export type JsonValue =
   | readonly JsonValue[]
   | { readonly [member: string]: JsonValue };
 
-/** A response with its request, as a line of an object. */
-export interface GatheredResponse {
-  readonly fetchId: string;
+interface Response {
   readonly request: JsonValue;
   /** Decoded. */
   readonly body: Uint8Array;
+}
+
+/** A response with its request and its record, as a line of an object. */
+export interface GatheredResponse extends Response {
+  readonly fetch: FetchRecord | null;
 }
 
 export const MOST_RESPONSES = 1000;
@@ -49,9 +53,11 @@ const unpacked = promisify(gunzip);
 interface InHand {
   readonly name: string;
   readonly beganMs: number;
+  /** Each is all of a line but the record, which comes later. */
   readonly lines: string[];
   bytes: number;
-  readonly fetches: FetchRecord[];
+  /** By the line. */
+  readonly fetches: Map<number, FetchRecord>;
 }
 
 export interface GathererOptions {
@@ -80,10 +86,10 @@ export class Gatherer {
   }
 
   /** Takes a response; many at once, in any order. Returns its `vault_path`. Its record must follow. Errors: of an earlier write. */
-  add(response: GatheredResponse): string {
+  add({ fetchId, ...response }: Response & { readonly fetchId: string }): string {
     this.refuseWhenOver();
-    const line = `${JSON.stringify(lineOf(response))}\n`;
-    const object = this.objectFor(response.fetchId);
+    const line = responseText(response);
+    const object = this.objectFor(fetchId);
     object.lines.push(line);
     object.bytes += line.length;
     return pathOf(object.name, object.lines.length - 1);
@@ -96,12 +102,12 @@ export class Gatherer {
       if (this.failed.length === 0) this.failedSinceMs = this.options.clock.now();
       this.failed.push(fetch);
     } else {
-      const { object } = placeOf(fetch.vault_path);
+      const { object, line } = placeOf(fetch.vault_path);
       const found = this.inHand.find(({ name }) => name === object);
       assert(found, `nothing was gathered of fetch ${fetch.fetch_id}`);
-      found.fetches.push(fetch);
+      found.fetches.set(line ?? 0, fetch);
     }
-    const isDue = this.inHand.some((one) => this.isFull(one) && one.fetches.length === one.lines.length);
+    const isDue = this.inHand.some((one) => this.isReady(one));
     if (isDue || this.failed.length >= this.options.most || this.isOld(this.failed.length > 0, this.failedSinceMs))
       await this.write(false);
   }
@@ -124,13 +130,17 @@ export class Gatherer {
     const beganMs = this.options.clock.now();
     const month = isoTime(beganMs).slice(0, 7);
     const name = `${this.options.folder}/${month}/${fetchId}.ndjson.gz`;
-    const fresh: InHand = { name, beganMs, lines: [], bytes: 0, fetches: [] };
+    const fresh: InHand = { name, beganMs, lines: [], bytes: 0, fetches: new Map() };
     this.inHand.push(fresh);
     return fresh;
   }
 
   private isFull({ lines, bytes, beganMs }: InHand): boolean {
     return lines.length >= this.options.most || bytes >= MOST_BYTES || this.isOld(true, beganMs);
+  }
+
+  private isReady(one: InHand): boolean {
+    return this.isFull(one) && one.fetches.size === one.lines.length;
   }
 
   private isOld(isThere: boolean, sinceMs: number): boolean {
@@ -145,16 +155,17 @@ export class Gatherer {
 
   private async writeDue(isLast: boolean): Promise<void> {
     if (this.failure) throw this.failure.error;
-    const isDue = (one: InHand) => isLast || (this.isFull(one) && one.fetches.length === one.lines.length);
+    const isDue = (one: InHand) => isLast || this.isReady(one);
     const due = this.inHand.filter(isDue);
     this.inHand = this.inHand.filter((one) => !isDue(one));
     const failed = this.failed;
     this.failed = [];
     try {
       for (const { name, lines, fetches } of due) {
-        if (fetches.length === 0) continue;
-        await this.options.place.put(name, { bytes: await gatheredBytes(lines) });
-        await insertFetches(this.options.state, fetches, true);
+        if (fetches.size === 0) continue;
+        const bytes = await gatheredBytes(lines.map((line, i) => lineText(fetches.get(i) ?? null, line)));
+        await this.options.place.put(name, { bytes });
+        await insertFetches(this.options.state, [...fetches.values()], true);
       }
       if (failed.length > 0) await insertFetches(this.options.state, failed, true);
     } catch (error) {
@@ -169,10 +180,19 @@ export function gatheredBytes(lines: readonly string[]): Promise<Uint8Array> {
   return packed(lines.join(''), { level: 3 });
 }
 
-export function lineOf({ fetchId, request, body }: GatheredResponse): Record<string, unknown> {
+/** With its line feed. */
+export function lineOf({ fetch, ...response }: GatheredResponse): string {
+  return lineText(fetch, responseText(response));
+}
+
+function lineText(fetch: FetchRecord | null, response: string): string {
+  return `{"fetch":${JSON.stringify(fetch)},${response.slice(1)}\n`;
+}
+
+function responseText({ request, body }: Response): string {
   const view = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   const text = isUtf8(view) ? { body: view.toString('utf8') } : { base64: view.toString('base64') };
-  return { fetch_id: fetchId, request, ...text };
+  return JSON.stringify({ request, ...text });
 }
 
 /** The lines of an object. Errors: of the place, and of what is no such object. */
@@ -192,8 +212,8 @@ export async function gatheredLines(place: Place, name: string): Promise<Buffer[
 /** A line taken apart. Throws when it is none of ours. */
 export function responseIn(line: Uint8Array): GatheredResponse {
   const text = Buffer.from(line.buffer, line.byteOffset, line.byteLength).toString('utf8');
-  const { fetch_id, request, body, base64 } = JSON.parse(text) as Record<string, unknown>;
-  if (typeof fetch_id !== 'string' || typeof (body ?? base64) !== 'string') throw new TypeError('no gathered response');
+  const { fetch, request, body, base64 } = JSON.parse(text) as Record<string, unknown>;
+  if (typeof fetch !== 'object' || typeof (body ?? base64) !== 'string') throw new TypeError('no gathered response');
   const bytes = typeof body === 'string' ? Buffer.from(body, 'utf8') : Buffer.from(String(base64), 'base64');
-  return { fetchId: fetch_id, request: request as JsonValue, body: bytes };
+  return { fetch: fetch as FetchRecord | null, request: request as JsonValue, body: bytes };
 }

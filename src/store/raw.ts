@@ -161,7 +161,7 @@ export class RawStore {
       const response = responseIn(lines[line ?? lines.length] ?? Buffer.alloc(0));
       const body = Buffer.from(response.body);
       const isSound = !verify || createHash('sha256').update(body).digest('hex') === fetch.sha256;
-      if (isSound && response.fetchId === fetch.fetch_id) return { ...response, body };
+      if (isSound && response.fetch?.fetch_id === fetch.fetch_id) return { ...response, body };
     } catch (cause) {
       throw this.damaged(fetch, cause);
     }

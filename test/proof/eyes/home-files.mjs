@@ -58,8 +58,9 @@ export function* gatheredIn(home, fetches) {
       yield null;
       continue;
     }
-    const { fetch_id, request, body, base64 } = JSON.parse(linesOf(file)[fetch.line]);
-    if (fetch_id !== fetch.fetch_id) throw new Error(`${file} has fetch ${fetch_id} in the place of ${fetch.fetch_id}`);
+    const { fetch: record, request, body, base64 } = JSON.parse(linesOf(file)[fetch.line]);
+    if (record.fetch_id !== fetch.fetch_id)
+      throw new Error(`${file} has fetch ${record.fetch_id} in the place of ${fetch.fetch_id}`);
     const bytes = body === undefined ? Buffer.from(base64, 'base64') : Buffer.from(body, 'utf8');
     yield { fetch, asked: request, body: proved(fetch, bytes) };
   }

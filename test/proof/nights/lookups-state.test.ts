@@ -2,9 +2,12 @@
 import { readdir, rm, stat, truncate } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { homePaths } from '../../../src/core/home.ts';
 import { runRelease } from '../../../src/run/again.ts';
 import type { Step } from '../../../src/run/context.ts';
+import { rebuildState } from '../../../src/run/rebuild-state.ts';
 import { statusOf } from '../../../src/run/status.ts';
+import { verify } from '../../../src/run/verify.ts';
 import { listEans, openLookupWorld, rateDifferences, rowsOf } from '../../support/lookups.ts';
 import type { World } from '../../support/nights.ts';
 import { fileDifferences, flawsIn, historyOf, productDifferences, VERSIONED } from '../../support/versions.ts';
@@ -75,6 +78,22 @@ it('all of it lost with a night that was cut off before its answers were taken i
   world.clock.set(world.clock.now() + 60_000);
   expect((await world.night({ names: VERSIONED })).errors).toEqual([]);
   await expectTruth();
+});
+
+it('the state lost with its backups, after such a night: what the raw store holds of it is taken in', async () => {
+  nextDay();
+  const step = (name: Step, about: string) => {
+    if (name === 'normalised' && about === 'commission-rates') throw new Error('no more');
+  };
+  expect((await world.night({ names: VERSIONED, step })).errors).toHaveLength(1);
+  for (const name of ['state.db', 'state.db-wal', 'state.db-shm', 'backups'])
+    await rm(path.join(world.home, name), { recursive: true, force: true });
+  expect(await rebuildState(homePaths(world.home), world.clock)).toMatchObject({ was: { is: 'lost' }, backup: null });
+  world.clock.set(world.clock.now() + 60_000);
+  const night = await world.night({ names: ['commission-rates'] });
+  expect(night).toMatchObject({ errors: [], run: { summary: { calls: 0 } } });
+  await expectTruth();
+  expect((await world.within(verify)).differences).toEqual([]);
 });
 
 it('answers that are held stay pending: a release applies them', async () => {
