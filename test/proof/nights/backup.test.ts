@@ -109,7 +109,7 @@ describe('a copy of the home directory', () => {
   it('whose lake was overtaken by a commit tells each slice that it lacks, and the mends told bring all back', async () => {
     const home = path.join(place, 'torn');
     const isTorn = (file: string) => TORN.some((one) => file.startsWith(tableFolder(world.home, one)));
-    for (const part of ['state.db', 'state.db-wal', 'state', 'lake', 'vault', 'warehouse.duckdb'])
+    for (const part of ['state.db', 'state.db-wal', 'lake', 'vault', 'warehouse.duckdb'])
       await cp(path.join(world.home, part), path.join(home, part), {
         recursive: true,
         filter: (file) => !isTorn(file),
