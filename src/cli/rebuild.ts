@@ -4,11 +4,13 @@ import { pipelines } from '../../pipelines/index.ts';
 import { EtlError } from '../core/errors.ts';
 import { runRebuild } from '../run/again.ts';
 import { type RebuiltState, rebuildState } from '../run/rebuild-state.ts';
+import { recoverFetches } from '../run/recover-fetches.ts';
 import type { Restored } from '../store/backups.ts';
 import type { CliContext } from './context.ts';
 import { addExamples } from './help.ts';
 import { tellOutcome } from './outcome.ts';
 import { printJson } from './output.ts';
+import { withApp } from './with-app.ts';
 import { withRun } from './with-run.ts';
 
 interface RebuildOptions {
@@ -23,9 +25,9 @@ export function register(program: Command, cli: CliContext): void {
     .summary('make a warehouse afresh from the lake')
     .description(
       'Makes a warehouse afresh from the lake. With --state: where the state (state.db) is damaged or lost, sets the damaged file aside and ' +
-        'puts the newest sound backup in its place, or an empty state where there is none; which slices the lake holds is found in its files, ' +
-        'and the next run asks again what else is lacking. Every run that ends well makes a backup, and those of the last five days are kept ' +
-        'under backups/.',
+        'puts the newest sound backup in its place, or an empty state where there is none. What that lacks is found in the lake, the raw store ' +
+        'and a warehouse, and the next run asks again for the rest. Every run that ends well makes a backup, and those of the last five days ' +
+        'are kept under backups/.',
     )
     .option('--target <name>', 'duckdb or postgres; all that are switched on when absent')
     .option('--state', 'the state instead, from its newest backup and the lake')
@@ -45,6 +47,7 @@ async function rebuild(cli: CliContext, { target, state = false, json = false }:
     });
   const { home } = await cli.config();
   const restored = await rebuildState(home, pipelines, cli.clock);
+  if (restored.was.is !== 'sound') await withApp(cli, recoverFetches);
   if (json) printJson(cli.stdout, { state: home.database, ...restored });
   else cli.stdout.write(`${linesOf(home.database, restored).join('\n')}\n`);
 }

@@ -41,7 +41,7 @@ export function noteRestored(state: State, at: string): Promise<void> {
   return writeMemo(state, MEMO, true, at);
 }
 
-/** At the beginning of the first run after a state was restored: looks through the raw store, and asks the first target that can be asked. */
+/** After a state was restored, or at the beginning of the first run after that where no target could be asked then: looks through the raw store, and asks the first target that can be asked. */
 export async function recoverFetches(context: RunContext): Promise<void> {
   const { state, targets, clock, log } = context;
   if (!(await readMemo(state.db, MEMO, z.boolean()))) return;

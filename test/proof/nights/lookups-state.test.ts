@@ -2,6 +2,7 @@
 import { readdir, rm, stat, truncate } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { pipelines } from '../../../pipelines/index.ts';
 import { homePaths } from '../../../src/core/home.ts';
 import { runRelease } from '../../../src/run/again.ts';
 import type { Step } from '../../../src/run/context.ts';
@@ -88,7 +89,10 @@ it('the state lost with its backups, after such a night: what the raw store hold
   expect((await world.night({ names: VERSIONED, step })).errors).toHaveLength(1);
   for (const name of ['state.db', 'state.db-wal', 'state.db-shm', 'backups'])
     await rm(path.join(world.home, name), { recursive: true, force: true });
-  expect(await rebuildState(homePaths(world.home), world.clock)).toMatchObject({ was: { is: 'lost' }, backup: null });
+  expect(await rebuildState(homePaths(world.home), pipelines, world.clock)).toMatchObject({
+    was: { is: 'lost' },
+    backup: null,
+  });
   world.clock.set(world.clock.now() + 60_000);
   const night = await world.night({ names: ['commission-rates'] });
   expect(night).toMatchObject({ errors: [], run: { summary: { calls: 0 } } });

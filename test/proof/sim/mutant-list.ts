@@ -102,8 +102,8 @@ export const MUTANTS: readonly Mutant[] = [
     about: 'only days that came back are replaced, so one that was emptied stays',
     file: 'src/normalise/normalise.ts',
     in: 'normaliseRows',
-    call: 'daysOf',
-    instead: '(range) => daysOf(range).filter((day) => contents.has(day))',
+    call: 'days.map',
+    instead: '(make) => days.filter((day) => contents.has(day)).map(make)',
     seed: 72,
   },
   {
