@@ -1,5 +1,5 @@
 /**
- * Files of the home directory that are damaged, one at a time: a bit is flipped, or the end is cut off. Then a night, and a look at
+ * Files of the home directory that are damaged, one at a time: a bit is flipped, or the end is cut off; or one is lost. Then a night, and a look at
  * every hop (`verify`). What they tell must name the file and the command that mends it, which is then carried out.
  */
 import { cp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
@@ -36,18 +36,27 @@ const MEND =
 /** A log that DuckDB would apply to the file, left there by nobody: it has no kept original. */
 const FABRICATED = ['warehouse.duckdb.wal'];
 
-export const damages: readonly Kind[] = Object.entries(FILES).map(([name, pattern]) => ({
-  name: `damage-${name}`,
-  rounds: ROUNDS,
-  round: (stage, seed) => damaged(stage, pattern, seeded(seed)),
-}));
+const LOST = /^vault\/[^/]+\/(?:answers|gathered)\//;
 
-async function damaged(stage: Stage, pattern: RegExp, random: Random): Promise<Round> {
+type Harm = (file: string, random: Random) => Promise<string>;
+
+export const damages: readonly Kind[] = [
+  ...Object.entries(FILES).map(
+    ([name, pattern]): Kind => ({
+      name: `damage-${name}`,
+      rounds: ROUNDS,
+      round: (stage, seed) => damaged(stage, pattern, damage, seeded(seed)),
+    }),
+  ),
+  { name: 'lose-vault', rounds: ROUNDS, round: (stage, seed) => damaged(stage, LOST, lose, seeded(seed)) },
+];
+
+async function damaged(stage: Stage, pattern: RegExp, harm: Harm, random: Random): Promise<Round> {
   const { scene } = stage;
   const { code, everything, mended } = await stage.undisturbed(NIGHT);
   await stage.begin(NIGHT);
   const file = random.pick((await filesUnder(scene.home)).filter((name) => pattern.test(name)));
-  const how = await damage(path.join(scene.home, file), random);
+  const how = await harm(path.join(scene.home, file), random);
   const what = `${file}, ${how}`;
   const after = await contentOf(path.join(scene.home, file));
 
@@ -139,6 +148,11 @@ async function carryOut({ scene }: Stage, mend: string, atMs: number, heard: Hea
   const file = path.relative(scene.home, path.resolve(scene.home, named!));
   if (by === 'rm') return rm(path.join(scene.home, file), { force: true });
   await cp(path.join(scene.kept(NIGHT.from), file), path.join(scene.home, file), { recursive: true });
+}
+
+async function lose(file: string): Promise<string> {
+  await rm(file);
+  return 'lost';
 }
 
 async function damage(file: string, random: Random): Promise<string> {
