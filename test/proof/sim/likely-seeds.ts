@@ -11,13 +11,11 @@ const runs = ({ days }: Scenario) => days.flatMap((day) => day.runs);
 const isCalm = (scenario: Scenario) => faults(scenario).length === 0 && runs(scenario).every(({ aim }) => aim === null);
 const isCheap = ({ days }: Scenario) => days.length <= 2;
 const cutAfter: Fits = (scenario) => runs(scenario).some(({ isPowerCut, aim }) => isPowerCut && aim === null);
-const cut: Fits = (scenario) => runs(scenario).some(({ isPowerCut }) => isPowerCut);
 
 /** Mutants that are not here are found by most seeds. */
 const FITS: Readonly<Record<string, Fits>> = {
   'content-not-synced': cutAfter,
   'folder-not-synced': cutAfter,
-  'record-not-synced': cut,
   'warehouse-in-place': (s) => !s.beginsBare && isCalm(s),
   'receipt-apart': (s) => !changes(s).includes('empty-day') && runs(s).length > 1 && isCalm(s),
   'range-not-deleted': (s) => isCalm(s) && laterChanges(s).includes('restate-item'),

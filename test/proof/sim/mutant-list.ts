@@ -51,15 +51,6 @@ export const MUTANTS: readonly Mutant[] = [
     seed: 2,
   },
   {
-    name: 'record-not-synced',
-    about: 'small files are replaced, and a power cut may bring the old one back',
-    file: 'src/disk/atomic.ts',
-    in: 'writeAtomic',
-    call: 'syncDir',
-    instead: 'async () => undefined',
-    seed: 2,
-  },
-  {
     name: 'warehouse-in-place',
     about: 'the warehouse is overwritten under its readers',
     file: 'src/warehouse/duckdb/warehouse-file.ts',
