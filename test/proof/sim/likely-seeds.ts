@@ -41,7 +41,6 @@ const FITS: Readonly<Record<string, Fits>> = {
   'money-through-number': (s) => changes(s).includes('dear-item') && isCheap(s) && isCalm(s),
   'lake-not-looked-at': (s) => s.losesWarehouse && isCheap(s) && isCalm(s),
   'file-fetched-once': (s) => s.hasLookups && isCheap(s) && laterChanges(s).includes('reductions-changed') && isCalm(s),
-  'key-rotation-ignored': (s) => s.hasPushes && isCheap(s) && changes(s).includes('rotate-keys') && isCalm(s),
   // Messages are taken in behind the reports: with one of these the tenth step is the last before they are committed.
   'inbox-emptied-early': (s) =>
     s.hasPushes &&

@@ -195,15 +195,6 @@ export const MUTANTS: readonly Mutant[] = [
     seed: 469,
   },
   {
-    name: 'key-rotation-ignored',
-    about: 'a message signed with a new key is refused without asking for the keys again',
-    file: 'src/serve/signature-keys.ts',
-    in: 'lookFor',
-    call: 'this.refresh',
-    instead: '() => { this.hasAnswered = true; return null; }',
-    seed: 1395,
-  },
-  {
     name: 'inbox-emptied-early',
     about: 'messages are taken out of the inbox before their rows are committed',
     file: 'src/run/inbox.ts',
