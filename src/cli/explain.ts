@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { prunedWords } from '../core/pruned.ts';
-import { type Explanation, explain } from '../run/explain.ts';
+import { type Explanation, explain } from '../run/status/explain.ts';
 import type { CliContext } from './context.ts';
 import { orDemo } from './demo-home.ts';
 import { addExamples } from './help.ts';

@@ -13,7 +13,7 @@ import {
   lookUpProducts,
   type Market,
   marketFor,
-} from '../run/look-up.ts';
+} from '../run/keys/look-up.ts';
 import { plainText } from '../sources/values.ts';
 import type { CliContext } from './context.ts';
 import { printForeignJson } from './foreign-json.ts';

@@ -1,6 +1,6 @@
 /** How a command that moved data tells what came of it. */
 import type { RunOutcome } from '../run/session.ts';
-import type { RunChanges } from '../run/what-changed.ts';
+import type { RunChanges } from '../run/window/what-changed.ts';
 import type { CliContext } from './context.ts';
 import { counted, printJson } from './output.ts';
 

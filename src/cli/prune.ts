@@ -1,7 +1,7 @@
 /** prune: what the settings under `retention` say is to go. */
 import type { Command } from 'commander';
-import { plannedPrune, runPrune } from '../run/prune.ts';
-import type { PrunePlan, Stay } from '../run/prune-plan.ts';
+import type { PrunePlan, Stay } from '../run/prune/plan.ts';
+import { plannedPrune, runPrune } from '../run/prune/prune.ts';
 import type { CliContext } from './context.ts';
 import { addExamples } from './help.ts';
 import { tellOutcome } from './outcome.ts';

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Day } from '../core/days.ts';
 import { EtlError } from '../core/errors.ts';
 import { retryRejects } from '../run/again.ts';
-import { listRejects } from '../run/explain.ts';
+import { listRejects } from '../run/status/explain.ts';
 import type { CliContext } from './context.ts';
 import { orDemo } from './demo-home.ts';
 import { addExamples } from './help.ts';

@@ -1,5 +1,5 @@
 /** The grid of days, as wide as the terminal: a mark a day, the newest at the end. */
-import type { DayState, PipelineStatus } from '../run/status-days.ts';
+import type { DayState, PipelineStatus } from '../run/status/status-days.ts';
 
 const MARK: Readonly<Record<DayState, string>> = {
   missing: '·',

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { isNamed } from '../core/pipeline.ts';
 import { partnerIfAny } from '../run/partners.ts';
-import { type Status, statusOf } from '../run/status.ts';
-import type { LookupStatus, PipelineStatus } from '../run/status-days.ts';
+import { type Status, statusOf } from '../run/status/status.ts';
+import type { LookupStatus, PipelineStatus } from '../run/status/status-days.ts';
 import { type ScheduleStatus, scheduleStatus } from '../serve/schedule-status.ts';
 import type { CliContext } from './context.ts';
 import { orDemo } from './demo-home.ts';

@@ -5,7 +5,7 @@ import { isPathId } from '../core/ids.ts';
 import { foreignText } from '../core/redact.ts';
 import { isEnded, type ProcessStatus, type Subscription } from '../extract/subscription-shapes.ts';
 import { type ExactJson, ExactNumber } from '../json/exact-json.ts';
-import { commandLine, type Followed } from '../run/process-waiting.ts';
+import { commandLine, type Followed } from '../run/subscriptions/process-waiting.ts';
 import {
   createSubscription,
   type Following,
@@ -17,8 +17,8 @@ import {
   updateSubscription,
   type Wished,
   waitForProcess,
-} from '../run/subscribing.ts';
-import { RESOURCES, type WishChange } from '../run/subscription-wish.ts';
+} from '../run/subscriptions/subscribing.ts';
+import { RESOURCES, type WishChange } from '../run/subscriptions/subscription-wish.ts';
 import type { CliContext } from './context.ts';
 import { exactObject, printForeignJson } from './foreign-json.ts';
 import { addExamples } from './help.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { EXIT } from '../core/errors.ts';
-import { type Verification, verify } from '../run/verify.ts';
+import { type Verification, verify } from '../run/verify/verify.ts';
 import type { CliContext } from './context.ts';
 import { orDemo } from './demo-home.ts';
 import { addExamples } from './help.ts';

@@ -1,8 +1,8 @@
 /** The commands that load again without calling the service: replay from the vault, rebuild from the lake, release of holds. */
 import type { Day, DayRange } from '../core/days.ts';
 import { EtlError } from '../core/errors.ts';
-import { releaseFromChecks } from './check-holds.ts';
 import { pipelineNamed, type RunContext } from './context.ts';
+import { releaseFromChecks } from './publish/check-holds.ts';
 import { type RunOutcome, runSession } from './session.ts';
 import { sourceOf } from './sources/index.ts';
 

@@ -5,7 +5,7 @@ import type { EndpointBudget } from '../partner/settings.ts';
 import type { RunContext } from './context.ts';
 import { partnerIfAny } from './partners.ts';
 import type { Plan, PlanDetails } from './plan.ts';
-import { missingIn } from './publish.ts';
+import { missingIn } from './publish/publish.ts';
 import { sourceOf } from './sources/index.ts';
 
 export interface PipelineEstimate extends PlanDetails {

@@ -4,15 +4,15 @@ import { EtlError } from '../core/errors.ts';
 import { childrenOf, isNamed, type Pipeline } from '../core/pipeline.ts';
 import { spanning } from '../core/tracer.ts';
 import { pipelineNamed, type RunContext } from './context.ts';
-import { publishWhatIsDone } from './early.ts';
-import { fetchPipeline } from './fetching.ts';
 import { Partners } from './partners.ts';
 import type { Plan } from './plan.ts';
-import { windowsToBackfill } from './planned-windows.ts';
 import { nightPlans } from './plans.ts';
-import { pruneAfterNight } from './prune.ts';
+import { pruneAfterNight } from './prune/prune.ts';
+import { publishWhatIsDone } from './publish/early.ts';
 import { type RunOutcome, runSession, type Session } from './session.ts';
 import { sourceOf } from './sources/index.ts';
+import { fetchPipeline } from './window/fetching.ts';
+import { windowsToBackfill } from './window/planned-windows.ts';
 
 /** The pipelines of those names, or every enabled one when none is named. Errors: `usage/no_pipeline`. */
 export function chosenPipelines(context: RunContext, names: readonly string[]): Pipeline[] {

@@ -16,15 +16,15 @@ import { endedWell } from '../store/runs.ts';
 import type { Check } from '../warehouse/checks.ts';
 import type { Target } from '../warehouse/target.ts';
 import { RUN_LOCK } from './at-work.ts';
-import { checksFor } from './check-holds.ts';
 import type { RunContext } from './context.ts';
 import { RunLedger } from './ledger.ts';
-import type { Published } from './publish.ts';
-import { Publisher } from './publisher.ts';
-import { recoverFetches } from './recover-fetches.ts';
-import { namingSlice } from './slice-problem.ts';
-import { ChangeTally, type RunChanges } from './what-changed.ts';
-import type { WindowResult } from './window.ts';
+import { checksFor } from './publish/check-holds.ts';
+import type { Published } from './publish/publish.ts';
+import { Publisher } from './publish/publisher.ts';
+import { recoverFetches } from './verify/recover-fetches.ts';
+import { namingSlice } from './verify/slice-problem.ts';
+import { ChangeTally, type RunChanges } from './window/what-changed.ts';
+import type { WindowResult } from './window/window.ts';
 
 /** The tally of a run as it goes on. */
 export class Tally {

@@ -3,7 +3,7 @@ import type { AlertSettings } from '../config/alerts.ts';
 import type { PushSettings, ServeSettings } from '../config.ts';
 import { EtlError } from '../core/errors.ts';
 import type { RunContext } from '../run/context.ts';
-import { RECEIVER_LOCK, SCHEDULER_LOCK } from '../run/rebuild-state.ts';
+import { RECEIVER_LOCK, SCHEDULER_LOCK } from '../run/verify/rebuild-state.ts';
 import { whoHolds } from '../store/locks.ts';
 import { watchForAlerts } from './alert-watch.ts';
 import { type HealthSources, healthOf, healthRoutes } from './health.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { newsOf, tellOutcome } from '../../src/cli/outcome.ts';
 import { EtlError } from '../../src/core/errors.ts';
 import type { RunOutcome } from '../../src/run/session.ts';
-import type { RunChanges } from '../../src/run/what-changed.ts';
+import type { RunChanges } from '../../src/run/window/what-changed.ts';
 import { fakeContext } from './surroundings.ts';
 
 const NOTHING: RunChanges = {

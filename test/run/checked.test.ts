@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { addDays, type Day } from '../../src/core/days.ts';
 import type { SliceContent } from '../../src/core/records.ts';
 import type { Checked, SliceEntry } from '../../src/core/slices.ts';
-import { isKnownAnswer, sliceStates } from '../../src/run/checked.ts';
+import { isKnownAnswer, sliceStates } from '../../src/run/window/checked.ts';
 
 const FIRST = '2026-03-01' as Day;
 const days = (count: number) => Array.from({ length: count }, (_, i) => addDays(FIRST, i));

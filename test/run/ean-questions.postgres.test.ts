@@ -1,7 +1,7 @@
 /** The list of EANs that is made from what was sold, in both warehouses. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
-import { eanQuestions } from '../../src/run/ean-questions.ts';
+import { eanQuestions } from '../../src/run/keys/ean-questions.ts';
 import { listEans, openLookupWorld } from '../support/lookups.ts';
 import { packageRoot, type World } from '../support/nights.ts';
 import { freshDatabase } from '../support/postgres-database.ts';

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { RunContext, Step } from '../../src/run/context.ts';
 import { chosenPipelines } from '../../src/run/night.ts';
 import { nightPlans } from '../../src/run/plans.ts';
-import { statusOf } from '../../src/run/status.ts';
+import { statusOf } from '../../src/run/status/status.ts';
 import { runsSince } from '../../src/store/runs.ts';
 import { receiptsOf } from '../../src/warehouse/target.ts';
 import { openWorld, type World } from '../support/nights.ts';

@@ -4,7 +4,7 @@ import path from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { runRebuild } from '../../src/run/again.ts';
-import { verify } from '../../src/run/verify.ts';
+import { verify } from '../../src/run/verify/verify.ts';
 import { openWorld, type World } from '../support/nights.ts';
 import { type Database, freshDatabase } from '../support/postgres-database.ts';
 

@@ -6,12 +6,12 @@ import { addDays, type Day, daysOf } from '../../src/core/days.ts';
 import { retryRejects } from '../../src/run/again.ts';
 import type { RunContext } from '../../src/run/context.ts';
 import { estimatePlans } from '../../src/run/estimate.ts';
-import { explain, listRejects } from '../../src/run/explain.ts';
 import { chosenPipelines } from '../../src/run/night.ts';
-import { windowsToBackfill } from '../../src/run/planned-windows.ts';
 import { nightPlans } from '../../src/run/plans.ts';
 import type { RunOutcome } from '../../src/run/session.ts';
-import { type Status, statusOf } from '../../src/run/status.ts';
+import { explain, listRejects } from '../../src/run/status/explain.ts';
+import { type Status, statusOf } from '../../src/run/status/status.ts';
+import { windowsToBackfill } from '../../src/run/window/planned-windows.ts';
 import { openWorld, type World } from '../support/nights.ts';
 
 let world: World;

@@ -1,7 +1,7 @@
 /** The lake serves first: a warehouse that is switched on later, or was away for a while, catches up from the lake. */
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { statusOf } from '../../src/run/status.ts';
-import { verify } from '../../src/run/verify.ts';
+import { statusOf } from '../../src/run/status/status.ts';
+import { verify } from '../../src/run/verify/verify.ts';
 import { openWorld, type World } from '../support/nights.ts';
 import { type Database, freshDatabase } from '../support/postgres-database.ts';
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { LIMITS } from '../../src/core/limits.ts';
-import type { Followed } from '../../src/run/process-waiting.ts';
+import type { Followed } from '../../src/run/subscriptions/process-waiting.ts';
 import {
   createSubscription,
   getSubscription,
@@ -10,7 +10,7 @@ import {
   testSubscription,
   updateSubscription,
   waitForProcess,
-} from '../../src/run/subscribing.ts';
+} from '../../src/run/subscriptions/subscribing.ts';
 import { storeDeliveries } from '../../src/store/inbox.ts';
 import { errorOf } from '../partner/scene.ts';
 import { answer, cutAfter, hangUp, type Script, silence } from '../partner/scripted-service.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { asEtlError } from '../../src/core/errors.ts';
 import type { Subscription } from '../../src/extract/subscription-shapes.ts';
-import { commandLine } from '../../src/run/process-waiting.ts';
+import { commandLine } from '../../src/run/subscriptions/process-waiting.ts';
 import {
   changedWish,
   checkedChange,
@@ -10,7 +10,7 @@ import {
   newWish,
   refuseTakenUrl,
   type WishChange,
-} from '../../src/run/subscription-wish.ts';
+} from '../../src/run/subscriptions/subscription-wish.ts';
 
 const OURS = 'https://etl.example.com/push';
 

@@ -1,6 +1,6 @@
 /** Models of the status page that no night has to be waited for. */
 import type { Day } from '../../src/core/days.ts';
-import type { Explanation } from '../../src/run/explain.ts';
+import type { Explanation } from '../../src/run/status/explain.ts';
 import {
   CELL_LETTERS,
   type CellState,

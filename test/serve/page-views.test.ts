@@ -1,7 +1,7 @@
 /** The page as text: what it says of every state, and that nothing that came from elsewhere breaks out of it. */
 import { describe, expect, it } from 'vitest';
 import type { Day } from '../../src/core/days.ts';
-import type { Explanation } from '../../src/run/explain.ts';
+import type { Explanation } from '../../src/run/status/explain.ts';
 import { CELL_LETTERS, type PageModel } from '../../src/serve/page/model.ts';
 import { amountText, durationText, exactSum, sumText } from '../../src/serve/page/views/figures.ts';
 import { cellHtml, loginHtml, pageHtml, problemHtml } from '../../src/serve/page/views/index.ts';

@@ -3,7 +3,7 @@ import { appendFile, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { asEtlError } from '../../src/core/errors.ts';
 import type { FetchRecord } from '../../src/core/records.ts';
-import { runPrune } from '../../src/run/prune.ts';
+import { runPrune } from '../../src/run/prune/prune.ts';
 import type { World } from './nights.ts';
 
 /** Writes the section into the settings file, in the place of the one before. */

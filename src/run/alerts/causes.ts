@@ -11,9 +11,9 @@ import { driftAfter } from '../../store/runs.ts';
 import { mendOn } from '../../warehouse/checks.ts';
 import type { HoldRecord } from '../../warehouse/target.ts';
 import { type RunContext, settingsOf } from '../context.ts';
-import { readListed } from '../lists.ts';
 import { credentialPairs } from '../partners.ts';
-import { standingHolds } from '../publish.ts';
+import { standingHolds } from '../publish/publish.ts';
+import { readListed } from '../sources/list-fetch.ts';
 import type { Cause } from './cause.ts';
 import { judgeRuns, refusedCause, type Unstarted } from './run-causes.ts';
 

@@ -4,14 +4,14 @@ import { assert } from '../../core/errors.ts';
 import { childrenOf, type Pipeline } from '../../core/pipeline.ts';
 import { type Engine, readParquet } from '../../engine/duckdb.ts';
 import type { RunContext } from '../context.ts';
-import { fetchReductions } from '../reductions.ts';
-import { applyStored } from '../reductions-file.ts';
-import { nameAskedAt, planReductions } from '../reductions-plan.ts';
-import { type IsApplied, replayVersions, type StoredAnswers } from '../replay-versions.ts';
-import { sliceProblem } from '../slice-problem.ts';
-import type { Source } from '../source.ts';
-import { versionStatus } from '../status-days.ts';
-import { releaseWhole, takeWholes } from '../wholes.ts';
+import { type IsApplied, replayVersions, type StoredAnswers } from '../merge/replay-versions.ts';
+import { releaseWhole, takeWholes } from '../merge/wholes.ts';
+import { applyStored } from '../reductions/file.ts';
+import { nameAskedAt, planReductions } from '../reductions/plan.ts';
+import { fetchReductions } from '../reductions/reductions.ts';
+import { versionStatus } from '../status/status-days.ts';
+import { sliceProblem } from '../verify/slice-problem.ts';
+import type { Source } from './source.ts';
 
 export const fileSource: Source = {
   plan: planReductions,

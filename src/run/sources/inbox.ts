@@ -1,9 +1,9 @@
 /** What was pushed to the receiver and waits. */
 import { assert } from '../../core/errors.ts';
 import { inboxSize } from '../../store/inbox.ts';
-import { drainInbox, planInbox, replayInbox } from '../inbox.ts';
-import type { Source } from '../source.ts';
-import { eventStatus } from '../status-days.ts';
+import { eventStatus } from '../status/status-days.ts';
+import { drainInbox, planInbox, replayInbox } from './inbox-drain.ts';
+import type { Source } from './source.ts';
 
 export const inboxSource: Source = {
   plan: (context, _engine, pipeline) => planInbox(context, pipeline),

@@ -1,11 +1,11 @@
 /** The one place that knows which implementation a kind of source has. */
 import { assert } from '../../core/errors.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
-import type { Source } from '../source.ts';
 import { fileSource } from './file.ts';
 import { inboxSource } from './inbox.ts';
 import { keysSource } from './keys.ts';
 import { listSource } from './list.ts';
+import type { Source } from './source.ts';
 import { windowSource } from './window.ts';
 
 const SOURCES: Readonly<Record<string, Source>> = {

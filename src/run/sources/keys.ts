@@ -6,15 +6,15 @@ import type { Day } from '../../core/days.ts';
 import { asEtlError } from '../../core/errors.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
 import { Engine, quoteText, readParquet } from '../../engine/duckdb.ts';
-import { pendingAnswers } from '../applied.ts';
-import { readAsked } from '../asked.ts';
 import type { RunContext } from '../context.ts';
-import { askingOf } from '../keys-calls.ts';
-import { applyAnswers, runLookups } from '../lookups.ts';
-import { hasHold, replayVersions, type StoredAnswers } from '../replay-versions.ts';
+import { pendingAnswers } from '../keys/applied.ts';
+import { readAsked } from '../keys/asked.ts';
+import { askingOf } from '../keys/keys-calls.ts';
+import { applyAnswers, runLookups } from '../keys/lookups.ts';
+import { hasHold, replayVersions, type StoredAnswers } from '../merge/replay-versions.ts';
 import type { Session } from '../session.ts';
-import type { Source } from '../source.ts';
-import { type LookupStatus, versionStatus } from '../status-days.ts';
+import { type LookupStatus, versionStatus } from '../status/status-days.ts';
+import type { Source } from './source.ts';
 
 export const keysSource: Source = {
   plan: (context, engine, pipeline, folder) => askingOf(pipeline).plan(context, engine, pipeline, folder),

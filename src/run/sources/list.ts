@@ -1,9 +1,10 @@
 /** One call that tells all there are. */
-import { applyList, fetchList, planList, readListed } from '../lists.ts';
-import { replayVersions, type StoredAnswers } from '../replay-versions.ts';
-import type { Source } from '../source.ts';
-import { versionStatus } from '../status-days.ts';
-import { releaseWhole, takeWholes } from '../wholes.ts';
+
+import { replayVersions, type StoredAnswers } from '../merge/replay-versions.ts';
+import { releaseWhole, takeWholes } from '../merge/wholes.ts';
+import { versionStatus } from '../status/status-days.ts';
+import { applyList, fetchList, planList, readListed } from './list-fetch.ts';
+import type { Source } from './source.ts';
 
 export const listSource: Source = {
   plan: (context, _engine, pipeline) => planList(context, pipeline),

@@ -1,11 +1,11 @@
 /** A report, asked for by ranges of days; the answer replaces their slices. */
 import { reportBudget } from '../../partner/reports.ts';
-import { fetchPipeline } from '../fetching.ts';
-import { keepFirstDay } from '../first-day.ts';
-import { planInput, windowsOfNight } from '../planned-windows.ts';
-import { releaseDay, replayDays } from '../replay-days.ts';
-import type { Source } from '../source.ts';
-import { rangeStatus } from '../status-days.ts';
+import { rangeStatus } from '../status/status-days.ts';
+import { fetchPipeline } from '../window/fetching.ts';
+import { keepFirstDay } from '../window/first-day.ts';
+import { planInput, windowsOfNight } from '../window/planned-windows.ts';
+import { releaseDay, replayDays } from '../window/replay-days.ts';
+import type { Source } from './source.ts';
 
 export const windowSource: Source = {
   plan: (context, _engine, pipeline) => windowsOfNight(context, pipeline),

@@ -2,8 +2,8 @@
 import type { Day } from '../../core/days.ts';
 import { Lake } from '../../lake/lake.ts';
 import type { RunContext } from '../../run/context.ts';
-import { pipelineStatuses } from '../../run/status.ts';
-import type { PipelineStatus } from '../../run/status-days.ts';
+import { pipelineStatuses } from '../../run/status/status.ts';
+import type { PipelineStatus } from '../../run/status/status-days.ts';
 import { inboxSize } from '../../store/inbox.ts';
 import { runsStamp } from '../../store/runs.ts';
 import { countCommits } from '../../store/slices.ts';

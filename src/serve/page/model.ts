@@ -4,8 +4,8 @@
  */
 import type { Day } from '../../core/days.ts';
 import type { RunRecord } from '../../core/records.ts';
-import type { TargetStatus } from '../../run/status.ts';
-import type { DayState, InboxStatus } from '../../run/status-days.ts';
+import type { TargetStatus } from '../../run/status/status.ts';
+import type { DayState, InboxStatus } from '../../run/status/status-days.ts';
 import type { HoldRecord } from '../../warehouse/target.ts';
 import type { Health } from '../health.ts';
 

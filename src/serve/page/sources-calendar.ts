@@ -1,7 +1,7 @@
 /** The calendar of a pipeline: a letter a day from the first day that was loaded, or is wished for, to the newest. */
 import { type Day, daysOf, maxDay, minDay } from '../../core/days.ts';
 import type { SliceEntry } from '../../core/slices.ts';
-import { type DayState, type PipelineStatus, stateOf } from '../../run/status-days.ts';
+import { type DayState, type PipelineStatus, stateOf } from '../../run/status/status-days.ts';
 import { CELL_LETTERS, type CellState, NOBODYS_LETTER, type PipelineRow } from './model.ts';
 
 /** What is loaded can be drifted as well; what is not needs somebody in any case. */

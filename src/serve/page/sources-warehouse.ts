@@ -2,8 +2,8 @@
 import { isoTime } from '../../core/clock.ts';
 import { addDays, type Day } from '../../core/days.ts';
 import { quoteText } from '../../engine/duckdb.ts';
-import { askTarget } from '../../run/ask-target.ts';
 import type { RunContext } from '../../run/context.ts';
+import { askTarget } from '../../run/status/ask-target.ts';
 import { driftOfRuns, lastRuns } from '../../store/runs.ts';
 import type { QueryResult } from '../../warehouse/target.ts';
 import type { PageModel, ReconciliationRow } from './model.ts';

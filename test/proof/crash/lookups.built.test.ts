@@ -5,7 +5,7 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { verify } from '../../../src/run/verify.ts';
+import { verify } from '../../../src/run/verify/verify.ts';
 import { HANG_MS } from '../../support/hang.ts';
 import { listEans, openLookupWorld, rateDifferences } from '../../support/lookups.ts';
 import type { World } from '../../support/nights.ts';

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, expect, inject, it, vi } from 'vitest';
 import { addDays, dayAt } from '../../../src/core/days.ts';
 import { homePaths } from '../../../src/core/home.ts';
-import { verify } from '../../../src/run/verify.ts';
+import { verify } from '../../../src/run/verify/verify.ts';
 import { fileLocks } from '../../../src/store/file-locks.ts';
 import { runsSince } from '../../../src/store/runs.ts';
 import { readSchedule, writeSchedule } from '../../../src/store/scheduled.ts';

@@ -3,7 +3,7 @@
  * one, and asks for no process and follows no link twice.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { verify } from '../../../src/run/verify.ts';
+import { verify } from '../../../src/run/verify/verify.ts';
 import { rowsOf } from '../../support/lookups.ts';
 import type { World } from '../../support/nights.ts';
 import {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { addDays, type Day } from '../../../src/core/days.ts';
 import type { FetchRecord } from '../../../src/core/records.ts';
 import { runBackfill } from '../../../src/run/night.ts';
-import { verify } from '../../../src/run/verify.ts';
+import { verify } from '../../../src/run/verify/verify.ts';
 import { openWorld, type World } from '../../support/nights.ts';
 import { forgetFetches } from '../../support/state.ts';
 

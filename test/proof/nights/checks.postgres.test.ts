@@ -4,8 +4,8 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import { addDays, daysOf } from '../../../src/core/days.ts';
 import { runRelease } from '../../../src/run/again.ts';
-import { statusOf } from '../../../src/run/status.ts';
-import { verify } from '../../../src/run/verify.ts';
+import { statusOf } from '../../../src/run/status/status.ts';
+import { verify } from '../../../src/run/verify/verify.ts';
 import { openWorld } from '../../support/nights.ts';
 import { freshDatabase } from '../../support/postgres-database.ts';
 

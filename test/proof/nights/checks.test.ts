@@ -4,9 +4,9 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { addDays, type Day } from '../../../src/core/days.ts';
 import { runRebuild, runRelease } from '../../../src/run/again.ts';
-import { explain } from '../../../src/run/explain.ts';
-import { statusOf } from '../../../src/run/status.ts';
-import { verify } from '../../../src/run/verify.ts';
+import { explain } from '../../../src/run/status/explain.ts';
+import { statusOf } from '../../../src/run/status/status.ts';
+import { verify } from '../../../src/run/verify/verify.ts';
 import { lastRuns } from '../../../src/store/runs.ts';
 import { openWorld, type World } from '../../support/nights.ts';
 

@@ -3,7 +3,7 @@ import { readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { runReplay } from '../../../src/run/again.ts';
-import { verify } from '../../../src/run/verify.ts';
+import { verify } from '../../../src/run/verify/verify.ts';
 import { listEans, openLookupWorld, rowsOf } from '../../support/lookups.ts';
 import type { World } from '../../support/nights.ts';
 import { forgetFetches } from '../../support/state.ts';

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { addDays, type Day } from '../../../src/core/days.ts';
 import { runReplay } from '../../../src/run/again.ts';
 import { runBackfill } from '../../../src/run/night.ts';
-import { verify } from '../../../src/run/verify.ts';
+import { verify } from '../../../src/run/verify/verify.ts';
 import { openWorld, type World } from '../../support/nights.ts';
 
 let world: World;

@@ -1,8 +1,8 @@
 /** Erasing values from Postgres: no row, no statistic and no receipt tells of them, and a server that is away is told. */
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { runErase } from '../../../src/run/erase.ts';
-import { verify } from '../../../src/run/verify.ts';
+import { runErase } from '../../../src/run/erase/erase.ts';
+import { verify } from '../../../src/run/verify/verify.ts';
 import { type ErasureScene, openErasureScene } from '../../support/erasure.ts';
 import type { World } from '../../support/nights.ts';
 import { type Database, freshDatabase } from '../../support/postgres-database.ts';

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Day } from '../../../src/core/days.ts';
 import { runRelease, runReplay } from '../../../src/run/again.ts';
-import { statusOf } from '../../../src/run/status.ts';
+import { statusOf } from '../../../src/run/status/status.ts';
 import { openLookupWorld } from '../../support/lookups.ts';
 import { loseLake } from '../../support/lost-lake.ts';
 import type { World } from '../../support/nights.ts';

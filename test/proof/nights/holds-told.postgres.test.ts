@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { addDays, type Day } from '../../../src/core/days.ts';
 import { runRelease } from '../../../src/run/again.ts';
-import { statusOf } from '../../../src/run/status.ts';
+import { statusOf } from '../../../src/run/status/status.ts';
 import { openWorld, type World } from '../../support/nights.ts';
 import { type Database, freshDatabase } from '../../support/postgres-database.ts';
 

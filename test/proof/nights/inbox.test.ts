@@ -7,7 +7,7 @@ import { readDeliveries } from '../../../src/extract/stored-deliveries.ts';
 import { runReplay } from '../../../src/run/again.ts';
 import type { Step } from '../../../src/run/context.ts';
 import { nightPlans } from '../../../src/run/plans.ts';
-import { verify } from '../../../src/run/verify.ts';
+import { verify } from '../../../src/run/verify/verify.ts';
 import { deliveryAt, layIn, waitingAt } from '../../support/inbox.ts';
 import { monthFolder } from '../../support/lake-folders.ts';
 import { rowsOf } from '../../support/lookups.ts';

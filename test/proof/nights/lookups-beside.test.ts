@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { exitCodeOf } from '../../../src/core/errors.ts';
 import type { Step } from '../../../src/run/context.ts';
-import { lookUpCommissions } from '../../../src/run/look-up.ts';
+import { lookUpCommissions } from '../../../src/run/keys/look-up.ts';
 import { listEans, openLookupWorld, rateDifferences } from '../../support/lookups.ts';
 import type { World } from '../../support/nights.ts';
 

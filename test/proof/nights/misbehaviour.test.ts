@@ -4,8 +4,8 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { addDays } from '../../../src/core/days.ts';
-import { listRejects } from '../../../src/run/explain.ts';
-import { verify } from '../../../src/run/verify.ts';
+import { listRejects } from '../../../src/run/status/explain.ts';
+import { verify } from '../../../src/run/verify/verify.ts';
 import type { Fault } from '../../../src/sandbox/sandbox.ts';
 import { openWorld, TIMEOUTS, type World } from '../../support/nights.ts';
 

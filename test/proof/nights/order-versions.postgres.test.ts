@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { addDays } from '../../../src/core/days.ts';
 import { runRebuild } from '../../../src/run/again.ts';
-import { verify } from '../../../src/run/verify.ts';
+import { verify } from '../../../src/run/verify/verify.ts';
 import { rowsOf } from '../../support/lookups.ts';
 import { openWorld, type World } from '../../support/nights.ts';
 import { type Database, freshDatabase } from '../../support/postgres-database.ts';

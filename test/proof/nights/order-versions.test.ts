@@ -6,7 +6,7 @@ import { addDays, type Day } from '../../../src/core/days.ts';
 import { runRebuild, runRelease, runReplay } from '../../../src/run/again.ts';
 import type { Step } from '../../../src/run/context.ts';
 import { runBackfill } from '../../../src/run/night.ts';
-import { verify } from '../../../src/run/verify.ts';
+import { verify } from '../../../src/run/verify/verify.ts';
 import { endRun, lastRuns } from '../../../src/store/runs.ts';
 import { rowsOf, six } from '../../support/lookups.ts';
 import { loseLake } from '../../support/lost-lake.ts';

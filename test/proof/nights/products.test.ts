@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { estimatePlans } from '../../../src/run/estimate.ts';
 import { chosenPipelines } from '../../../src/run/night.ts';
 import { nightPlans } from '../../../src/run/plans.ts';
-import { statusOf } from '../../../src/run/status.ts';
+import { statusOf } from '../../../src/run/status/status.ts';
 import { listEans, openLookupWorld, rowsOf } from '../../support/lookups.ts';
 import type { World } from '../../support/nights.ts';
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Day } from '../../../src/core/days.ts';
 import { runReplay } from '../../../src/run/again.ts';
-import { plannedPrune, runPrune } from '../../../src/run/prune.ts';
-import { verify } from '../../../src/run/verify.ts';
+import { plannedPrune, runPrune } from '../../../src/run/prune/prune.ts';
+import { verify } from '../../../src/run/verify/verify.ts';
 import { listEans, openLookupWorld, rateDifferences, rowsOf } from '../../support/lookups.ts';
 import type { World } from '../../support/nights.ts';
 import { answersOf, setRetention } from '../../support/retention.ts';

@@ -1,7 +1,7 @@
 /** The reports are published before look-ups that take minutes, once, whole, and only where they brought something. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Step } from '../../../src/run/context.ts';
-import { verify } from '../../../src/run/verify.ts';
+import { verify } from '../../../src/run/verify/verify.ts';
 import { listEans, openLookupWorld, rowsOf } from '../../support/lookups.ts';
 import type { World } from '../../support/nights.ts';
 

@@ -3,7 +3,7 @@ import { unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { runRebuild } from '../../../src/run/again.ts';
-import { verify } from '../../../src/run/verify.ts';
+import { verify } from '../../../src/run/verify/verify.ts';
 import { openWorld, type World } from '../../support/nights.ts';
 import { type Database, freshDatabase } from '../../support/postgres-database.ts';
 

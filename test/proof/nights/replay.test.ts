@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { addDays, type Day } from '../../../src/core/days.ts';
 import { runReplay } from '../../../src/run/again.ts';
 import { runBackfill } from '../../../src/run/night.ts';
-import { verify } from '../../../src/run/verify.ts';
+import { verify } from '../../../src/run/verify/verify.ts';
 import { monthFolder } from '../../support/lake-folders.ts';
 import { loseLake } from '../../support/lost-lake.ts';
 import { openWorld, type World } from '../../support/nights.ts';

@@ -3,7 +3,7 @@ import { unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { runRebuild } from '../../../src/run/again.ts';
-import { verify } from '../../../src/run/verify.ts';
+import { verify } from '../../../src/run/verify/verify.ts';
 import type { TargetName } from '../../../src/warehouse/target-name.ts';
 import { rowsOf } from '../../support/lookups.ts';
 import type { World } from '../../support/nights.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { statusOf } from '../../../src/run/status.ts';
+import { statusOf } from '../../../src/run/status/status.ts';
 import { rowsOf } from '../../support/lookups.ts';
 import type { World } from '../../support/nights.ts';
 import { forgetFetches } from '../../support/state.ts';

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { addDays, type Day } from '../../../src/core/days.ts';
 import { runRebuild } from '../../../src/run/again.ts';
-import type { RunChanges } from '../../../src/run/what-changed.ts';
+import type { RunChanges } from '../../../src/run/window/what-changed.ts';
 import { openWorld, type World } from '../../support/nights.ts';
 
 let world: World;

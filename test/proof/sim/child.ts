@@ -37,7 +37,7 @@ const { openApp } = await import('../../../src/app.ts');
 const { loadConfig } = await import('../../../src/config.ts');
 const { runNight, runBackfill } = await import('../../../src/run/night.ts');
 const { runRelease } = await import('../../../src/run/again.ts');
-const { verify } = await import('../../../src/run/verify.ts');
+const { verify } = await import('../../../src/run/verify/verify.ts');
 const { asEtlError, exitCodeOf } = await import('../../../src/core/errors.ts');
 points.watchEngines();
 const tokens = new TokenWatch();

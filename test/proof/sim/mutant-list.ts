@@ -100,7 +100,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'hold-applied',
     about: 'a day that collapsed is loaded and not held',
-    file: 'src/run/window.ts',
+    file: 'src/run/window/window.ts',
     in: 'decide',
     call: 'guardSlice',
     instead: '() => null',
@@ -143,7 +143,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'answer-not-compared',
     about: 'a window that was applied once is taken for unchanged',
-    file: 'src/run/checked.ts',
+    file: 'src/run/window/checked.ts',
     in: 'isKnownAnswer',
     call: 'slices.get',
     instead:
@@ -162,7 +162,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'moved-item-twice',
     about: 'an item that moved is not taken out of its old day',
-    file: 'src/run/moved.ts',
+    file: 'src/run/window/moved.ts',
     in: 'amendLosers',
     first: 'return [];',
     seed: 8277,
@@ -187,7 +187,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'file-fetched-once',
     about: 'a reductions file of another name is not fetched',
-    file: 'src/run/reductions.ts',
+    file: 'src/run/reductions/reductions.ts',
     in: 'fetchReductions',
     call: 'askName',
     instead:
@@ -197,7 +197,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'inbox-emptied-early',
     about: 'messages are taken out of the inbox before their rows are committed',
-    file: 'src/run/inbox.ts',
+    file: 'src/run/sources/inbox-drain.ts',
     in: 'drainInbox',
     call: 'applyLines',
     instead: 'async (...given) => { await removeDeliveries(context.state, last); return applyLines(...given); }',
@@ -215,7 +215,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'history-forgotten',
     about: 'the versions of order items are not kept',
-    file: 'src/run/order-versions.ts',
+    file: 'src/run/window/order-versions.ts',
     in: 'versionChanges',
     first: 'return [];',
     seed: 4,

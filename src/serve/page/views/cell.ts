@@ -3,7 +3,7 @@ import { addDays } from '../../../core/days.ts';
 import { html, type Markup } from '../../../core/markup.ts';
 import { prunedWords } from '../../../core/pruned.ts';
 import type { FetchRecord } from '../../../core/records.ts';
-import type { Explanation, TargetVersions } from '../../../run/explain.ts';
+import type { Explanation, TargetVersions } from '../../../run/status/explain.ts';
 import type { SessionShown } from '../session-shown.ts';
 import { counted, countText, sumText, wordsOf } from './figures.ts';
 import { frame } from './frame.ts';

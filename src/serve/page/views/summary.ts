@@ -2,7 +2,7 @@
 
 import { daysBetween } from '../../../core/days.ts';
 import { html, type Markup } from '../../../core/markup.ts';
-import { type Judged, needsOf, sentenceOf } from '../../../run/verdict.ts';
+import { type Judged, needsOf, sentenceOf } from '../../../run/status/verdict.ts';
 import { CELL_LETTERS, type PageModel, type PipelineRow } from '../model.ts';
 import { counted, minuteText } from './figures.ts';
 

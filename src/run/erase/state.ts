@@ -1,0 +1,28 @@
+/** Words in the state in which an erased value may be cited: of errors, and of what was seen that the contract does not know. */
+import type { Erasures } from '../../extract/erasures.ts';
+import { rewriteTexts, type TableTexts } from '../../store/rewrite.ts';
+import type { RunContext } from '../context.ts';
+import { maskWords } from './words.ts';
+
+const WORDS_IN: readonly TableTexts[] = [
+  { table: 'run', key: ['run_id'], texts: ['command', 'summary'] },
+  { table: 'fetch', key: ['fetch_id'], texts: ['url', 'error_message'] },
+  { table: 'drift', key: ['run_id', 'nth'], texts: ['field', 'example', 'found_by'] },
+];
+/** Of these columns, those that hold JSON; the others are words themselves. */
+const DOCUMENTS: ReadonlySet<string> = new Set(['summary', 'found_by']);
+
+/** Returns in how many rows something was replaced. */
+export async function maskState({ state }: RunContext, erasures: Erasures, isDryRun: boolean): Promise<number> {
+  let rows = 0;
+  for (const of of WORDS_IN)
+    rows += await rewriteTexts(state, of, (text, column) => masked(erasures, text, column), isDryRun);
+  return rows;
+}
+
+function masked(erasures: Erasures, text: string, column: string): string {
+  if (!DOCUMENTS.has(column)) return String(maskWords(erasures, text, column));
+  const value: unknown = JSON.parse(text);
+  const fresh = JSON.stringify(maskWords(erasures, value));
+  return fresh === JSON.stringify(value) ? text : fresh;
+}

@@ -1,0 +1,140 @@
+/**
+ * Makes what look-ups and files told part of the lake. When most of what was there is suddenly gone, nothing of it is applied:
+ * it is held, and since the answers stay pending, the next night decides with newer ones, or a person releases it.
+ */
+import { isoTime } from '../../core/clock.ts';
+import { guardCount, type HoldReason, type ShrinkGuard } from '../../core/guard.ts';
+import { childrenOf, type Pipeline } from '../../core/pipeline.ts';
+import { spanning } from '../../core/tracer.ts';
+import { emptySlice } from '../../engine/content.ts';
+import type { Lake, SliceChange } from '../../lake/lake.ts';
+import { type Observations, type ObserveInput, observe } from '../../normalise/observe.ts';
+import type { Told, Whole } from '../../normalise/told.ts';
+import type { ChangedSlice } from '../../normalise/told-slices.ts';
+import type { RunContext } from '../context.ts';
+import type { Session } from '../session.ts';
+import type { WindowResult } from '../window/window.ts';
+import { heldIn, type VersionPlace } from './held.ts';
+
+export interface ToldRows {
+  readonly pipeline: Pipeline;
+  readonly whole: Told;
+  readonly parts: readonly Told[];
+  /** Set where the rows are all there are. */
+  readonly isWhole?: Whole;
+  /** Files of what could not become a row. */
+  readonly refusedFiles: readonly string[];
+  readonly fetchId: string;
+  readonly outDir: string;
+}
+
+export interface ObservingOptions {
+  /** Where it is not the context's lake that is changed. */
+  readonly place?: VersionPlace;
+  /** Apply also what the guard would hold. */
+  readonly isReleased?: boolean;
+  readonly onTold?: ObserveInput['onTold'];
+}
+
+export interface ObservingResult extends WindowResult {
+  readonly isHeld: boolean;
+}
+
+/** Applies told rows to the lake, in one commit. */
+export async function applyTold(
+  session: Session,
+  told: ToldRows,
+  options: ObservingOptions = {},
+): Promise<ObservingResult> {
+  const { context, engine } = session;
+  const { place = { lake: context.lake, under: null }, onTold } = options;
+  const { lake } = place;
+  const { pipeline } = told;
+  const observed = async (rows: Told, whole?: Whole) => ({
+    told: rows,
+    held: await heldIn(place, rows.pipeline),
+    ...(whole ? { whole } : {}),
+  });
+  const input: ObserveInput = {
+    whole: await observed(told.whole, told.isWhole),
+    parts: await Promise.all(told.parts.map((part) => observed(part))),
+    refusedFiles: told.refusedFiles,
+    fetchId: told.fetchId,
+    atMs: context.clock.now(),
+    timeZone: context.timeZone,
+    outDir: told.outDir,
+    ...(onTold ? { onTold } : {}),
+  };
+  const traced = <T>(name: string, work: () => Promise<T>) =>
+    spanning(context.tracer, name, { pipeline: pipeline.name }, work);
+  const found = await traced('normalise', () => observe(engine, input));
+  await context.step('normalised', pipeline.name);
+  const hold = options.isReleased ? null : collapse(found, context.guard);
+  const changes = hold
+    ? await holdChanges(context, lake, pipeline, found, hold)
+    : await replaceChanges(context, lake, pipeline, found.slices);
+  await traced('load', () => lake.commit(changes));
+  await context.step('lake-committed', pipeline.name);
+  const isHeld = hold !== null;
+  const changed = isHeld ? 0 : found.slices.length;
+  const { rows, rejects, duplicates, drift } = found;
+  return {
+    rows,
+    rejects,
+    duplicates,
+    drift,
+    changed,
+    unchanged: changed > 0 || isHeld ? 0 : 1,
+    held: isHeld ? 1 : 0,
+    isHeld,
+  };
+}
+
+/** Why the whole must be held, or null. */
+function collapse({ present, stillPresent }: Observations, guard: ShrinkGuard): HoldReason | null {
+  return guardCount(present, stillPresent, guard, `${present} were there before, ${stillPresent} are now`);
+}
+
+/** The new slices; a hold that stands is over, since these answers are newer than it. */
+async function replaceChanges(
+  context: RunContext,
+  lake: Lake,
+  pipeline: Pipeline,
+  slices: readonly ChangedSlice[],
+): Promise<SliceChange[]> {
+  const replaced = slices.map((slice): SliceChange => {
+    const { content, file, rejectsFile } = slice;
+    return { kind: 'replace', pipeline: slice.pipeline.name, content, files: { file, rejectsFile } };
+  });
+  const confirmed: SliceChange[] = [];
+  for (const one of [pipeline, ...childrenOf(context.pipelines, pipeline)])
+    for (const [day, entry] of await lake.slices(one.name))
+      if (entry.held && !slices.some((s) => s.pipeline === one && s.content.day === day))
+        confirmed.push({ kind: 'confirm', pipeline: one.name, day });
+  return [...replaced, ...confirmed];
+}
+
+/** The newest slice is shown as held, as it would be; what else would change is left as it is. */
+async function holdChanges(
+  context: RunContext,
+  lake: Lake,
+  pipeline: Pipeline,
+  { slices, present }: Observations,
+  reason: HoldReason,
+): Promise<SliceChange[]> {
+  const own = slices.filter((slice) => slice.pipeline === pipeline);
+  const newest = own.at(-1);
+  if (!newest) return [];
+  const { content, file, rejectsFile } = newest;
+  const entry = (await lake.slices(pipeline.name)).get(content.day);
+  const hold = { ...reason, rows_before: present, held_at: isoTime(context.clock.now()) };
+  context.log.warn(`${pipeline.name} ${content.day} is held: ${reason.detail}`, {
+    pipeline: pipeline.name,
+    slice: content.day,
+    request: content.fetch_id,
+  });
+  const held: SliceChange = { kind: 'hold', pipeline: pipeline.name, content, files: { file, rejectsFile }, hold };
+  if (entry) return [held];
+  const empty = emptySlice(pipeline, { day: content.day, fetch_id: content.fetch_id, fetched_at: content.fetched_at });
+  return [{ kind: 'replace', pipeline: pipeline.name, content: empty, files: { file: null, rejectsFile: null } }, held];
+}

@@ -1,0 +1,104 @@
+/** What retention would delete, and why the rest stays. A plan is data: it is printed, or carried out. */
+import { EtlError } from '../../core/errors.ts';
+import { isNamed } from '../../core/pipeline.ts';
+import { Engine } from '../../engine/duckdb.ts';
+import type { RunContext } from '../context.ts';
+import { agedFiles, agedRuns, type OldFile } from './files.ts';
+import { type Need, needsOf, unloadedSlices } from './needs.ts';
+import { type Doomed, lookThrough, type Walk } from './walk.ts';
+
+/** Why an answer stays: it is needed, or neither its age nor the size of the vault calls for it. */
+export type Stay = Need | 'young';
+
+export interface Kept {
+  readonly pipeline: string;
+  readonly why: Stay;
+  readonly answers: number;
+  readonly bytes: number;
+}
+
+export interface PrunePlan {
+  readonly answers: readonly Doomed[];
+  readonly kept: readonly Kept[];
+  /** What a crash left in the raw store. */
+  readonly unnamed: readonly Doomed[];
+  readonly files: readonly OldFile[];
+  /** Whose records go. */
+  readonly runs: readonly string[];
+}
+
+const MS_PER_DAY = 86_400_000;
+const BYTES_PER_MIB = 1024 * 1024;
+
+export function hasRetention({ retention }: Pick<RunContext, 'retention'>): boolean {
+  return Object.values(retention).some((value) => value !== null);
+}
+
+/** Errors: `usage/no_retention`. */
+export function demandRetention(context: Pick<RunContext, 'retention'>): void {
+  if (hasRetention(context)) return;
+  throw new EtlError('usage', 'no_retention', 'nothing is set under `retention`, so everything is kept', {
+    hint: 'set for example retention.vaultDays in config/local.yaml',
+  });
+}
+
+/**
+ * Errors: `usage/no_retention`; of a target that cannot be asked, or a file of
+ * the lake that cannot be read: then nobody knows what is needed.
+ */
+export async function planPrune(context: RunContext): Promise<PrunePlan> {
+  demandRetention(context);
+  const files = await agedFiles(context);
+  const runs = await agedRuns(context);
+  const { vaultDays, vaultMiB } = context.retention;
+  if (vaultDays === null && vaultMiB === null) return { answers: [], kept: [], unnamed: [], files, runs };
+  const walks = await walkVault(context);
+  const free = walks.flatMap((walk) => walk.free);
+  const bytes = walks.reduce((sum, walk) => sum + walk.bytes, 0);
+  const answers = chosen(context, free, bytes);
+  const isOld = ({ newestMs }: Doomed) => newestMs < context.clock.now() - MS_PER_DAY;
+  const unnamed = walks.flatMap((walk) => walk.unnamed).filter(isOld);
+  return { answers, kept: keptOf(walks, new Set(answers)), unnamed, files, runs };
+}
+
+async function walkVault(context: RunContext): Promise<Walk[]> {
+  const engine = await Engine.open({ tempDir: context.paths.work });
+  try {
+    const unloaded = await unloadedSlices(context);
+    const walks: Walk[] = [];
+    for (const pipeline of context.pipelines.filter(isNamed)) {
+      const needs = await needsOf(context, engine, pipeline, unloaded);
+      walks.push(await lookThrough(context, pipeline.name, needs));
+    }
+    return walks;
+  } finally {
+    engine.close();
+  }
+}
+
+/** Of what may go: what is too old, and the oldest as long as the vault is too large. */
+function chosen({ clock, retention }: RunContext, free: readonly Doomed[], bytes: number): Doomed[] {
+  const nowMs = clock.now();
+  const { vaultDays, vaultMiB } = retention;
+  const cutoffMs = vaultDays === null ? Number.NEGATIVE_INFINITY : nowMs - vaultDays * MS_PER_DAY;
+  let surplus = vaultMiB === null ? 0 : bytes - vaultMiB * BYTES_PER_MIB;
+  // What came in within a day may still be written to, or be taken in.
+  const old = free.filter(({ newestMs }) => newestMs < nowMs - MS_PER_DAY).sort((a, b) => a.newestMs - b.newestMs);
+  const going: Doomed[] = [];
+  for (const doomed of old) {
+    if (doomed.newestMs >= cutoffMs && surplus <= 0) continue;
+    going.push(doomed);
+    surplus -= doomed.bytes;
+  }
+  return going;
+}
+
+function keptOf(walks: readonly Walk[], going: ReadonlySet<Doomed>): Kept[] {
+  return walks.flatMap(({ pipeline, needed, free }) => {
+    const young = free.filter((doomed) => !going.has(doomed));
+    const answers = young.reduce((sum, doomed) => sum + doomed.answers, 0);
+    const bytes = young.reduce((sum, doomed) => sum + doomed.bytes, 0);
+    const kept: Kept[] = [...needed].map(([why, amount]) => ({ pipeline, why, ...amount }));
+    return answers === 0 ? kept : [...kept, { pipeline, why: 'young' as const, answers, bytes }];
+  });
+}

@@ -1,0 +1,105 @@
+/** Whether the raw store still holds the answers that slices stand on. */
+import type { Day } from '../../core/days.ts';
+import { asEtlError } from '../../core/errors.ts';
+import type { Pipeline } from '../../core/pipeline.ts';
+import type { FetchRecord } from '../../core/records.ts';
+import type { Vault } from '../../extract/vault.ts';
+import { knownFetches } from '../../store/fetches.ts';
+import type { RunContext } from '../context.ts';
+
+export type AnswerState =
+  | { readonly kind: 'sound' | 'pruned'; readonly fetch: FetchRecord }
+  | { readonly kind: 'damaged'; readonly fetch: FetchRecord; readonly problem: string }
+  /** Not even the record of the fetch is there. */
+  | { readonly kind: 'missing'; readonly fetchId: string };
+
+/** Reads every one of the answers, each once, oldest first; those without a record come last. */
+export async function* answersBehind(
+  vault: Vault,
+  pipeline: Pipeline,
+  fetchIds: Iterable<string>,
+): AsyncGenerator<AnswerState> {
+  const missing = new Set(fetchIds);
+  if (missing.size === 0) return;
+  for await (const fetch of vault.fetches(pipeline.name)) {
+    if (!missing.delete(fetch.fetch_id)) continue;
+    if (fetch.pruned_at !== undefined) yield { kind: 'pruned', fetch };
+    else {
+      const problem = await problemOf(vault, fetch);
+      yield problem === null ? { kind: 'sound', fetch } : { kind: 'damaged', fetch, problem };
+    }
+  }
+  for (const fetchId of missing) yield { kind: 'missing', fetchId };
+}
+
+/** Why the answer cannot be read, or null. */
+export async function problemOf(vault: Vault, fetch: FetchRecord): Promise<string | null> {
+  try {
+    for await (const _ of vault.answer(fetch, true));
+    return null;
+  } catch (thrown) {
+    return asEtlError(thrown).message;
+  }
+}
+
+/** What the raw store cannot give any more of a run's look-ups or lists. */
+export interface LostAnswer {
+  readonly fetch: FetchRecord;
+  readonly problem: string;
+}
+
+/** Of gathered answers that no slice stands on: what they say may have been nothing new, or is nowhere yet. */
+export async function lostBeside(
+  { vault }: Pick<RunContext, 'vault'>,
+  pipeline: Pipeline,
+  needed: ReadonlyMap<string, unknown>,
+): Promise<LostAnswer[]> {
+  const lost: LostAnswer[] = [];
+  for await (const fetch of vault.fetches(pipeline.name)) {
+    if (needed.has(fetch.fetch_id) || fetch.pruned_at !== undefined || fetch.vault_path === null) continue;
+    const problem = await problemOf(vault, fetch);
+    if (problem !== null) lost.push({ fetch, problem });
+  }
+  return lost;
+}
+
+/** Those of the days whose slices stand on a fetch that has no record: the state is that of an older backup. */
+export async function daysWithoutRecord(
+  { lake, state }: Pick<RunContext, 'lake' | 'state'>,
+  pipeline: Pipeline,
+  days: readonly Day[],
+): Promise<ReadonlySet<Day>> {
+  const behind = await fetchesBehind(lake, pipeline, days);
+  const known = await knownFetches(state.db, behind.values());
+  return new Set([...behind].flatMap(([day, fetchId]) => (known.has(fetchId) ? [] : [day])));
+}
+
+/** Those of the days whose slices stand on an answer that is damaged or lost, and that nobody pruned. */
+export async function daysWithoutAnswer(
+  { vault, lake }: Pick<RunContext, 'vault' | 'lake'>,
+  pipeline: Pipeline,
+  days: readonly Day[],
+): Promise<ReadonlySet<Day>> {
+  const behind = await fetchesBehind(lake, pipeline, days);
+  const lost = new Set<string>();
+  for await (const state of answersBehind(vault, pipeline, behind.values())) {
+    if (state.kind === 'damaged') lost.add(state.fetch.fetch_id);
+    if (state.kind === 'missing') lost.add(state.fetchId);
+  }
+  return new Set([...behind].flatMap(([day, fetchId]) => (lost.has(fetchId) ? [day] : [])));
+}
+
+/** The fetch that the slice of each day stands on, for days that have one. */
+async function fetchesBehind(
+  lake: RunContext['lake'],
+  { name }: Pipeline,
+  days: readonly Day[],
+): Promise<ReadonlyMap<Day, string>> {
+  const slices = await lake.slices(name);
+  return new Map(
+    days.flatMap((day) => {
+      const entry = slices.get(day);
+      return entry ? [[day, entry.content.fetch_id] as const] : [];
+    }),
+  );
+}

@@ -1,0 +1,74 @@
+/**
+ * The way back to a sound state: the newest backup, and what has come to the lake since, while nobody else is at work in the home
+ * directory.
+ */
+import path from 'node:path';
+import { type Clock, isoTime } from '../../core/clock.ts';
+import { EtlError } from '../../core/errors.ts';
+import type { HomePaths } from '../../core/home.ts';
+import type { Pipeline } from '../../core/pipeline.ts';
+import { Engine } from '../../engine/duckdb.ts';
+import { type Recovered, recoverSlices } from '../../lake/recover.ts';
+import { type Restored, restoreState } from '../../store/backups.ts';
+import { fileLocks } from '../../store/file-locks.ts';
+import { type Lock, whoHolds } from '../../store/locks.ts';
+import { openSqliteState } from '../../store/sqlite.ts';
+import { RUN_LOCK } from '../at-work.ts';
+import { noteRestored } from './recover-fetches.ts';
+
+/** Of the one process that starts runs. */
+export const SCHEDULER_LOCK = 'scheduler';
+/** Of the one process that takes push messages. */
+export const RECEIVER_LOCK = 'receiver';
+
+export interface RebuiltState extends Restored {
+  /** How the lake's table differed from the files of the lake, which it now agrees with. */
+  readonly lake: Recovered;
+}
+
+/**
+ * Restores the state where it is damaged or lost, and makes an empty one where there is no backup; then takes in what lies in the lake.
+ * Killed at any step, it is simply carried out again. Errors: `locked/…` while a run or `serve` is at work; those of `openSqliteState`.
+ */
+export async function rebuildState(
+  home: HomePaths,
+  pipelines: readonly Pipeline[],
+  clock: Clock,
+): Promise<RebuiltState> {
+  const locks = fileLocks(home.locks, clock);
+  const taken: Lock[] = [];
+  try {
+    for (const name of [RUN_LOCK, SCHEDULER_LOCK, RECEIVER_LOCK]) {
+      const lock = await locks.tryLock(name, 'rebuild --state');
+      if (lock === null)
+        throw new EtlError('locked', name, `the state is in use: ${await whoHolds(locks, name)}`, {
+          hint: 'end it first',
+        });
+      taken.push(lock);
+    }
+    const restored = await restoreState(
+      home.database,
+      home.backups,
+      isoTime(clock.now()).replaceAll(/[-:.]|\d{3}Z/g, ''),
+    );
+    if (restored.was.is !== 'sound') {
+      const state = await openSqliteState(home.database);
+      await noteRestored(state, isoTime(clock.now()));
+      await state.close();
+    }
+    return { ...restored, lake: await lakeSlices(home, pipelines) };
+  } finally {
+    for (const lock of taken.reverse()) await lock.release();
+  }
+}
+
+async function lakeSlices({ root, database, work }: HomePaths, pipelines: readonly Pipeline[]): Promise<Recovered> {
+  const state = await openSqliteState(database);
+  const engine = await Engine.open({ tempDir: path.join(work, 'spill') });
+  try {
+    return await recoverSlices({ root, state, engine, pipelines });
+  } finally {
+    engine.close();
+    await state.close();
+  }
+}

@@ -1,0 +1,319 @@
+/**
+ * Proof that the hops agree: each stored answer is what was received, each slice of the lake is what the state says, each
+ * target holds what the lake holds, to the last digit. Finds differences and changes nothing.
+ */
+import { type Day, type DayRange, dayAt } from '../../core/days.ts';
+import { asEtlError } from '../../core/errors.ts';
+import { isNamed, type Pipeline, parentName } from '../../core/pipeline.ts';
+import type { FetchRecord } from '../../core/records.ts';
+import type { SliceEntry } from '../../core/slices.ts';
+import { differingSums } from '../../engine/control-sums.ts';
+import { Engine, quoteName, readParquet } from '../../engine/duckdb.ts';
+import { readReleased } from '../../store/check-holds.ts';
+import { placeOf } from '../../store/fetches.ts';
+import { brokenText, mendOn } from '../../warehouse/checks.ts';
+import { type Reading, type Receipts, receiptsOf, type Target } from '../../warehouse/target.ts';
+import type { TargetName } from '../../warehouse/target-name.ts';
+import type { RunContext } from '../context.ts';
+import { checksFor } from '../publish/check-holds.ts';
+import { answersBehind, lostBeside } from './answers-behind.ts';
+import { mendOf, sliceProblem } from './slice-problem.ts';
+
+export interface Difference {
+  readonly hop: 'vault' | 'lake' | 'duckdb' | 'postgres';
+  readonly pipeline: string;
+  readonly day: string | null;
+  readonly problem: string;
+  readonly mend: string;
+}
+
+/** What was compared with the lake in a target. */
+export interface ComparedTarget {
+  readonly target: TargetName;
+  readonly slices: number;
+  readonly rows: number;
+  /** Checks that were run; 0 where its tables are those of an older program, or it cannot be read. */
+  readonly checks: number;
+}
+
+export interface Verification {
+  readonly verdict: 'no_difference' | 'differences';
+  readonly answers: number;
+  /** That slices were made of and that retention has deleted since; they are no difference. */
+  readonly pruned: number;
+  readonly slices: number;
+  readonly rows: number;
+  readonly targets: readonly ComparedTarget[];
+  readonly differences: readonly Difference[];
+  /** What breaks checks that only warn, and what was released in spite of one that blocks. */
+  readonly warnings: readonly Difference[];
+}
+
+export async function verify(context: RunContext): Promise<Verification> {
+  const found: Found = { differences: [], warnings: [] };
+  const totals = { answers: 0, pruned: 0, slices: 0, rows: 0 };
+  const engine = await Engine.open({ tempDir: context.paths.work });
+  try {
+    for (const pipeline of context.pipelines) {
+      context.progress.note(`${pipeline.name}: vault`);
+      const { answers, pruned } = await verifyVault(context, engine, pipeline, found);
+      totals.answers += answers;
+      totals.pruned += pruned;
+      context.progress.note(`${pipeline.name}: lake`);
+      for (const entry of (await context.lake.slices(pipeline.name)).values()) {
+        const problem = await sliceProblem(engine, context.lake, pipeline, entry);
+        totals.slices += 1;
+        totals.rows += entry.content.rows;
+        if (problem) found.differences.push(lakeDifference(pipeline, entry, problem));
+      }
+    }
+  } finally {
+    engine.close();
+  }
+  const targets: ComparedTarget[] = [];
+  for (const target of context.targets) targets.push(await verifyTarget(context, target, found));
+  const verdict = found.differences.length === 0 ? 'no_difference' : 'differences';
+  return { verdict, ...totals, targets, ...found };
+}
+
+/** The records of fetches are rows of it. */
+const STATE_FILE = 'state.db';
+
+/** What was found so far. */
+interface Found {
+  readonly differences: Difference[];
+  readonly warnings: Difference[];
+}
+
+/** Reads every answer that a slice stands on. Those of a part are the answers of its whole. */
+async function verifyVault(
+  context: RunContext,
+  engine: Engine,
+  pipeline: Pipeline,
+  { differences, warnings }: Found,
+): Promise<Pick<Verification, 'answers' | 'pruned'>> {
+  let [answers, pruned] = [0, 0];
+  if (!isNamed(pipeline)) return { answers, pruned };
+  const needed = await answersNeeded(context, engine, pipeline);
+  const found = (day: string | null, problem: string, mend: string) =>
+    differences.push({ hop: 'vault', pipeline: pipeline.name, day, problem, mend });
+  const underHolds = await standingUnderHolds(context, pipeline);
+  const mend = (fetchId: string, from: string | null, to: string | null, file?: string) =>
+    underHolds.has(fetchId) ? restore(pipeline, file) : refetch(pipeline, from, to, file);
+  for await (const state of answersBehind(context.vault, pipeline, needed.keys())) {
+    if (state.kind === 'missing') {
+      const { from, to } = needed.get(state.fetchId)!;
+      found(from, `the record of fetch ${state.fetchId} is missing`, mend(state.fetchId, from, to, STATE_FILE));
+    } else if (state.kind === 'pruned') pruned += 1;
+    else answers += 1;
+    if (state.kind !== 'damaged') continue;
+    const { fetch_id: id, window_from: from, window_to: to } = state.fetch;
+    found(from, state.problem, mend(id, from, to, fileOf(state.fetch)));
+  }
+  if (!pipeline.source.isByRange)
+    for (const { fetch, problem } of await lostBeside(context, pipeline, needed))
+      warnings.push({ hop: 'vault', pipeline: pipeline.name, ...mendOfLost(context, pipeline, fetch), problem });
+  return { answers, pruned };
+}
+
+/** Fetch → the days whose slices stand on it, from the first to the last. */
+async function answersNeeded(context: RunContext, engine: Engine, pipeline: Pipeline): Promise<Map<string, DayRange>> {
+  const needed = new Map<string, DayRange>();
+  const slices = [...(await context.lake.slices(pipeline.name)).values()];
+  if (!pipeline.versions) {
+    // In the order of their days.
+    for (const { content } of slices)
+      needed.set(content.fetch_id, { from: needed.get(content.fetch_id)?.from ?? content.day, to: content.day });
+    return needed;
+  }
+  const files = slices.flatMap((entry) => context.lake.rowsFile(entry) ?? []);
+  if (files.length === 0) return needed;
+  const day = quoteName(pipeline.day);
+  const rows = await engine
+    .rows(
+      `SELECT fetch_id, min(${day})::VARCHAR AS "from", max(${day})::VARCHAR AS "to" FROM ${readParquet(files)} GROUP BY fetch_id`,
+    )
+    .catch(() => []); // a file that cannot be read is told with the lake
+  for (const { fetch_id: id, from, to } of rows) needed.set(String(id), { from: from as Day, to: to as Day });
+  return needed;
+}
+
+/** Fetches on which only slices stand whose newer answer is held: asked for again, that one is held again, and they stand there still. */
+async function standingUnderHolds({ lake }: RunContext, pipeline: Pipeline): Promise<ReadonlySet<string>> {
+  const slices = [...(await lake.slices(pipeline.name)).values()];
+  const held = new Set(slices.flatMap((entry) => (entry.held === null ? [] : [entry.content.fetch_id])));
+  for (const entry of slices) if (entry.held === null) held.delete(entry.content.fetch_id);
+  return held;
+}
+
+function lakeDifference(pipeline: Pipeline, entry: SliceEntry, problem: string): Difference {
+  return { hop: 'lake', pipeline: pipeline.name, day: entry.content.day, problem, mend: mendOf(pipeline, entry) };
+}
+
+/** Compares a target with the lake, reads it whole, and runs every check. */
+async function verifyTarget(context: RunContext, target: Target, found: Found): Promise<ComparedTarget> {
+  const { name } = target;
+  const compared = { target: name, slices: 0, rows: 0, checks: 0 };
+  const mend = `partner-etl rebuild --target ${name}`;
+  const all = (problem: string, how: string): Difference => ({
+    hop: name,
+    pipeline: 'all',
+    day: null,
+    problem,
+    mend: how,
+  });
+  try {
+    await target.reading(async (warehouse) => {
+      if (!(await warehouse.exists())) {
+        found.differences.push(all('the warehouse does not exist yet', mend));
+        return;
+      }
+      const receipts = await warehouse.receipts();
+      const lacking = await warehouse.lacking();
+      for (const pipeline of context.pipelines) {
+        context.progress.note(`${pipeline.name}: ${name}`);
+        const open = { name, warehouse, receipts, lacking, mend };
+        found.differences.push(...(await verifyRows(context, pipeline, open, compared)));
+      }
+      context.progress.note(`checks: ${name}`);
+      const damage = await damageOf(warehouse);
+      if (damage !== null) found.differences.push(all(damage, mend));
+      // A warehouse that an older program wrote last: checks may need tables that are still to be made.
+      if (lacking.length > 0) found.warnings.push(all(oldTables(lacking), 'partner-etl run'));
+      else compared.checks = await verifyChecks(context, target, { warehouse, receipts }, found);
+    });
+  } catch (thrown) {
+    const error = asEtlError(thrown);
+    if (error.kind === 'usage') throw error;
+    const isDamaged = error.code === 'damaged_warehouse' || error.code === 'engine_open';
+    found.differences.push(all(error.message, isDamaged ? mend : (error.hint ?? 'partner-etl doctor')));
+  }
+  return compared;
+}
+
+function oldTables([first]: readonly string[]): string {
+  return `its tables are those of an older partner-etl (${first} is still to be applied), so no check was run`;
+}
+
+/** Blocks with what no sum is made of are only read here. */
+async function damageOf(warehouse: Reading): Promise<string | null> {
+  try {
+    await warehouse.proveWhole();
+    return null;
+  } catch (thrown) {
+    return asEtlError(thrown).message;
+  }
+}
+
+interface OpenTarget {
+  readonly name: TargetName;
+  readonly warehouse: Reading;
+  readonly receipts: Receipts;
+  /** Migrations that it lacks. */
+  readonly lacking: readonly string[];
+  readonly mend: string;
+}
+
+/** Compares the target's rows, summed by day, with the lake. */
+async function verifyRows(
+  context: RunContext,
+  pipeline: Pipeline,
+  { name, warehouse, receipts, lacking, mend }: OpenTarget,
+  compared: { slices: number; rows: number },
+): Promise<Difference[]> {
+  const found = (day: string | null, problem: string, how = mend): Difference => ({
+    hop: name,
+    pipeline: pipeline.name,
+    day,
+    problem,
+    mend: how,
+  });
+  try {
+    const slices = await context.lake.slices(pipeline.name);
+    // Tables of a pipeline that came later are made by the next run, and there is nothing to hold in them yet.
+    if (slices.size === 0 && lacking.length > 0) return [];
+    const [sums, digests] = [await warehouse.sums(pipeline), receiptsOf(receipts, pipeline.name)];
+    const differences: Difference[] = [];
+    for (const [day, { content }] of slices) {
+      const there = sums.get(day) ?? { rows: 0, sums: {} };
+      compared.slices += 1;
+      compared.rows += there.rows;
+      const columns = content.rows === 0 ? [] : differingSums(there.sums, content.sums);
+      if (there.rows !== content.rows) differences.push(found(day, `${there.rows} rows, the lake has ${content.rows}`));
+      else if (columns.length > 0)
+        differences.push(found(day, `the sums of ${columns.join(', ')} differ from the lake`));
+      else if (digests.get(day) !== content.digest)
+        differences.push(found(day, 'its receipt names other content than the lake has'));
+    }
+    for (const day of sums.keys())
+      if (!slices.has(day))
+        differences.push(
+          found(day, 'it has rows that the lake does not know', unknownDay(context, pipeline, day, mend)),
+        );
+    const wrong = pipeline.versions?.within === null ? await warehouse.wrongEnds(pipeline) : 0;
+    if (wrong > 0) differences.push(found(null, `${wrong} versions do not end where the next one begins`));
+    return differences;
+  } catch (thrown) {
+    return [found(null, asEtlError(thrown).message)];
+  }
+}
+
+/** Rows without a slice: the lake was restored from an older backup, or somebody put them there. `drop` is the command that takes them out. */
+function unknownDay({ pipelines }: RunContext, pipeline: Pipeline, day: string, drop: string): string {
+  const asked = parentName(pipeline);
+  const isReport = pipelines.some((p) => p.name === asked && p.source.isByRange);
+  const back = isReport
+    ? `partner-etl backfill ${asked} --from ${day} --to ${day}`
+    : 'a newer backup of lake/ and vault/';
+  return `${back} brings them into the lake; ${drop} drops them`;
+}
+
+/** Runs every check over all days; returns how many. Errors: `usage/check` for a file that is none. */
+async function verifyChecks(
+  context: RunContext,
+  target: Target,
+  { warehouse, receipts }: Pick<OpenTarget, 'warehouse' | 'receipts'>,
+  { differences, warnings }: Found,
+): Promise<number> {
+  const [checks, released] = [await checksFor(context, target), await readReleased(context.state.db)];
+  for (const found of await warehouse.broken(checks)) {
+    const { pipeline, day, severity, mend } = found;
+    const digest = day === null ? undefined : receiptsOf(receipts, pipeline).get(day);
+    const isWarning = severity === 'warn' || (digest !== undefined && released.has(digest));
+    const list = isWarning ? warnings : differences;
+    list.push({ hop: target.name, pipeline, day, problem: brokenText(found), mend: mendOn(mend, day) });
+  }
+  return checks.length;
+}
+
+/** From the day of the answer on. */
+function mendOfLost(
+  { timeZone }: RunContext,
+  { name }: Pipeline,
+  fetch: FetchRecord,
+): Pick<Difference, 'day' | 'mend'> {
+  const day = dayAt(Date.parse(fetch.finished_at), timeZone);
+  const restored = fromBackup(fileOf(fetch) ?? STATE_FILE);
+  return { day, mend: `${restored}, then partner-etl replay ${name} --from ${day} --to ${day}` };
+}
+
+/** What holds the answer, relative to the home directory. */
+function fileOf({ vault_path: place }: FetchRecord): string | undefined {
+  return place === null ? undefined : placeOf(place).object;
+}
+
+/** `file`: what is damaged, relative to the home directory. */
+function refetch(pipeline: Pipeline, from: string | null, to: string | null, file?: string): string {
+  if (!pipeline.source.isByRange) return restore(pipeline, file);
+  return `partner-etl backfill ${pipeline.name} --from ${from} --to ${to} --refetch`;
+}
+
+/** Somewhere in the pipeline's part of the vault where the file is not known. */
+function restore({ name }: Pipeline, file = `vault/${name}`): string {
+  return `${fromBackup(file)}; the rows themselves are in the lake`;
+}
+
+/** `file`: relative to the home directory. */
+function fromBackup(file: string): string {
+  return `restore ${file} from a backup`;
+}

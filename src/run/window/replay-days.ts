@@ -1,0 +1,147 @@
+/** Loads stored answers of reports again, day by day, and applies what is held of a day. */
+import path from 'node:path';
+import { type Day, type DayRange, daysOf, maxDay, minDay } from '../../core/days.ts';
+import { asEtlError, EtlError } from '../../core/errors.ts';
+import { sliceText } from '../../core/log.ts';
+import type { Pipeline } from '../../core/pipeline.ts';
+import type { FetchRecord } from '../../core/records.ts';
+import { spanning } from '../../core/tracer.ts';
+import type { SliceChange } from '../../lake/lake.ts';
+import type { RunContext } from '../context.ts';
+import { demandUnpruned } from '../prune/pruned.ts';
+import { type RunOutcome, runSession, type Session } from '../session.ts';
+import type { HeldDay, Replay } from '../sources/source.ts';
+import { demandKnown } from '../verify/demand-answers.ts';
+import { amendLosers } from './moved.ts';
+import { heldWithoutOutdated, historyOf, seedHistory, toldSlices, versionChanges } from './order-versions.ts';
+import { mendHistory } from './remade-versions.ts';
+import { applyWindow, takeFromVault } from './window.ts';
+
+/** Normalises the newest stored answer of every wanted day again, and loads what differs. */
+export function replayDays(
+  given: RunContext,
+  pipeline: Pipeline,
+  { command, range, isWanted }: Replay,
+): Promise<RunOutcome> {
+  return runSession(given, command, [pipeline], async (session) => {
+    const { context } = session;
+    const answers = await answersToReplay(context, pipeline, { range, isWanted });
+    session.tally.changed += await mendHistory(session, pipeline, range);
+    context.progress.begin(pipeline.name, answers.length, 'answer');
+    for (const [index, { fetch, days }] of answers.entries()) {
+      if (context.signal.aborted) break;
+      const fields = { pipeline: pipeline.name, slice: sliceText(days[0] ?? '', days.at(-1) ?? '') };
+      await spanning(context.tracer, 'window', fields, () => replayAnswer(session, pipeline, fetch, days, index));
+    }
+    context.progress.end(pipeline.name);
+  });
+}
+
+interface Wanted {
+  readonly range: DayRange;
+  readonly isWanted: (day: Day) => boolean;
+}
+
+async function replayAnswer(
+  session: Session,
+  pipeline: Pipeline,
+  fetch: FetchRecord,
+  days: Day[],
+  index: number,
+): Promise<void> {
+  const { context, engine, tally } = session;
+  const { window_from: from, window_to: to } = fetch;
+  try {
+    const taken = await takeFromVault(context, pipeline, fetch, path.join(session.work, `replay-${index}`));
+    const result = await applyWindow(context, engine, pipeline, taken, { days, isReplay: true });
+    tally.add(result);
+    session.ledger.drift.push(...result.drift);
+    context.progress.window(pipeline.name, {
+      from: days[0]!,
+      to: days.at(-1)!,
+      rows: result.rows,
+      changed: result.changed,
+    });
+  } catch (thrown) {
+    tally.errors.push(asEtlError(thrown).about({ pipeline: pipeline.name, window: `${from}..${to}` }));
+  }
+}
+
+/**
+ * The newest sound answer for each day of the range, in the order in which they were fetched, so that an item that moved ends
+ * where it was seen last. A day that lost an item and was not asked for since is left out: its answer is older than the move.
+ * Of a day of which the lake has neither items nor versions any more all answers count: its history is made of them, and what was
+ * held of it is held again.
+ */
+async function answersToReplay(context: RunContext, pipeline: Pipeline, { range, isWanted }: Wanted) {
+  const slices = await context.lake.slices(pipeline.name);
+  const history = historyOf(context, pipeline);
+  const versions = history && (await context.lake.slices(history.name));
+  const wanted = new Map<Day, FetchRecord[]>();
+  const known = new Set<string>();
+  // Under a hold lies an older answer, which the slice is made of.
+  const isHeldOn = (day: Day, { fetch_id: id, pruned_at: pruned }: FetchRecord) => {
+    const entry = slices.get(day);
+    return entry?.held != null && entry.content.fetch_id === id && pruned === undefined;
+  };
+  const countsBesideNewer = (day: Day, fetch: FetchRecord) => {
+    if (slices.has(day) || versions?.has(day)) return isHeldOn(day, fetch);
+    return history !== null || fetch.pruned_at === undefined;
+  };
+  for await (const fetch of context.vault.fetches(pipeline.name)) {
+    known.add(fetch.fetch_id);
+    if (fetch.outcome !== 'ok' || !fetch.vault_path || !fetch.window_from || !fetch.window_to) continue;
+    const covered = { from: maxDay(range.from, fetch.window_from), to: minDay(range.to, fetch.window_to) };
+    for (const day of daysOf(covered))
+      if (isWanted(day) && !slices.get(day)?.moved)
+        wanted.set(day, [...(wanted.get(day) ?? []).filter((one) => countsBesideNewer(day, one)), fetch]);
+  }
+  if (wanted.size === 0)
+    throw new EtlError(
+      'usage',
+      'nothing_stored',
+      `the vault holds no answer of ${pipeline.name} for ${range.from}..${range.to}`,
+      {
+        hint: `fetch it: partner-etl backfill ${pipeline.name} --from ${range.from} --to ${range.to}`,
+      },
+    );
+  const replaced = [...wanted.keys()].sort().flatMap((day) => {
+    const entry = slices.get(day);
+    return entry ? [{ day, fetchId: entry.content.fetch_id }] : [];
+  });
+  demandKnown(pipeline, replaced, known);
+  demandUnpruned(
+    pipeline,
+    [...wanted].flatMap(([day, fetches]) => fetches.map((fetch) => ({ day, fetch }))),
+  );
+  const byFetch = new Map<string, { fetch: FetchRecord; days: Day[] }>();
+  for (const [day, fetches] of [...wanted].sort(([a], [b]) => (a < b ? -1 : 1)))
+    for (const fetch of fetches) {
+      const group = byFetch.get(fetch.fetch_id) ?? { fetch, days: [] };
+      group.days.push(day);
+      byFetch.set(fetch.fetch_id, group);
+    }
+  return [...byFetch.values()].sort((a, b) => (a.fetch.fetch_id < b.fetch.fetch_id ? -1 : 1));
+}
+
+/** Applies a held slice. */
+export async function releaseDay(session: Session, pipeline: Pipeline, { day, held }: HeldDay): Promise<void> {
+  const { context } = session;
+  const versionsDir = path.join(session.work, 'versions');
+  await seedHistory(context, session.engine, pipeline, versionsDir);
+  const whole = { content: held.content, ...context.lake.heldFiles(held) };
+  const folder = path.join(session.work, 'amended');
+  const rest = await heldWithoutOutdated(context, session.engine, pipeline, whole, path.join(folder, 'held'));
+  const content = rest?.content ?? held.content;
+  const file = rest ? rest.files.file : whole.file;
+  const losers = await amendLosers(session.engine, context.lake, pipeline, [{ content, file }], folder);
+  const versions = await versionChanges(context, session.engine, pipeline, {
+    slices: [{ day, digest: content.digest, file }, ...toldSlices(losers)],
+    at: content.fetched_at,
+    fetchId: content.fetch_id,
+    outDir: versionsDir,
+  });
+  const released: SliceChange[] = [{ kind: 'release', pipeline: pipeline.name, day }, ...(rest ? [rest] : [])];
+  await context.lake.commit([...released, ...losers, ...versions]);
+  session.tally.changed += 1 + losers.length;
+}
