@@ -161,7 +161,11 @@ describe('the inbox', () => {
         context.pipelines.filter(({ name }) => name === 'push-messages'),
       ),
     );
-    expect(plan).toMatchObject({ kind: 'inbox', messages: 2, bytes: expect.any(Number) });
+    expect(plan).toMatchObject({
+      calls: 0,
+      isDue: true,
+      details: { inbox: { messages: 2, bytes: expect.any(Number) } },
+    });
   });
 });
 
