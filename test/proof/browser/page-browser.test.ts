@@ -312,7 +312,7 @@ it('of ten years of twelve pipelines only what is in sight is drawn, just as the
   const monthText = () => page.locator('table[data-month="2019-12"] tbody').innerHTML();
   await page.goto('http://page.test/');
   await page.locator('.months .blank').first().waitFor({ state: 'attached' });
-  expect(await page.locator('.months .month').count()).toBe(121);
+  await expect.poll(() => page.locator('.months .month').count()).toBe(121);
   await expect.poll(drawn).toBeLessThan(2500);
   await page.getByRole('link', { name: '2019', exact: true }).click();
   await page.locator('table[data-month="2019-12"]').waitFor();
