@@ -41,13 +41,13 @@ const FITS: Readonly<Record<string, Fits>> = {
   'money-through-number': (s) => changes(s).includes('dear-item') && isCheap(s) && isCalm(s),
   'lake-not-looked-at': (s) => s.losesWarehouse && isCheap(s) && isCalm(s),
   'file-fetched-once': (s) => s.hasLookups && isCheap(s) && laterChanges(s).includes('reductions-changed') && isCalm(s),
-  // Messages are taken in behind the reports: with one of these the tenth step is the last before they are committed.
+  // Messages are taken in behind the reports: with one of these the ninth step is the last before they are committed.
   'inbox-emptied-early': (s) =>
     s.hasPushes &&
     !s.hasLookups &&
     s.reports.length === 1 &&
     faults(s).length === 0 &&
-    runs(s).some(({ aim, kind }) => kind === 'night' && aim?.kind === 'step' && aim.at === 10),
+    runs(s).some(({ aim, kind }) => kind === 'night' && aim?.kind === 'step' && aim.at === 9),
   'message-told-twice': (s) => s.hasPushes && faults(s).some(({ kind }) => kind === 'lose-answer'),
 };
 
@@ -55,6 +55,6 @@ const FITS: Readonly<Record<string, Fits>> = {
 export function likelySeeds(mutant: string, known: number, most: number): number[] {
   const fits = FITS[mutant] ?? isCalm;
   const seeds = known > 0 ? [known] : [];
-  for (let seed = 1; seeds.length < most && seed < 20_000; seed++) if (fits(scenarioOf(seed))) seeds.push(seed);
+  for (let seed = 1; seeds.length < most && seed < 200_000; seed++) if (fits(scenarioOf(seed))) seeds.push(seed);
   return seeds;
 }
