@@ -47,7 +47,7 @@ async function rebuild(cli: CliContext, { target, state = false, json = false }:
     });
   const { home } = await cli.config();
   const restored = await rebuildState(home, pipelines, cli.clock);
-  if (restored.was.is !== 'sound') await withApp(cli, recoverFetches);
+  await withApp(cli, recoverFetches);
   if (json) printJson(cli.stdout, { state: home.database, ...restored });
   else cli.stdout.write(`${linesOf(home.database, restored).join('\n')}\n`);
 }

@@ -1,5 +1,5 @@
 /** What the partner stage is told: where the service is, how its calls are made, and how much it can bear. */
-import type { ReportName } from '../core/pipeline.ts';
+import type { Area, ReportName } from '../core/pipeline.ts';
 
 /** At most `calls` in any `perSeconds` seconds, of all processes together, and at most `concurrency` at once in each of them. */
 export interface EndpointBudget {
@@ -17,8 +17,7 @@ export interface ReportEndpoint {
   readonly budget: EndpointBudget;
 }
 
-/** The parts of the service; each may have a pair of credentials of its own. */
-export type Area = 'reports' | 'catalog' | 'retailer';
+export type { Area };
 export const AREAS: readonly Area[] = ['reports', 'catalog', 'retailer'];
 
 export interface ProductEndpoint {

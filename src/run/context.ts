@@ -1,5 +1,4 @@
 /** What a run is given: settings, time, places, and the stages it joins. Made and closed by app.ts. */
-
 import { nearest } from '../config/near-miss.ts';
 import type {
   CommissionRateSettings,
@@ -9,7 +8,7 @@ import type {
   RetentionSettings,
 } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
-import type { Day } from '../core/days.ts';
+import { type Day, dayAt } from '../core/days.ts';
 import { assert, EtlError } from '../core/errors.ts';
 import type { ShrinkGuard } from '../core/guard.ts';
 import type { HomePaths } from '../core/home.ts';
@@ -103,6 +102,11 @@ export function pipelineNamed(context: Pick<RunContext, 'pipelines'>, name: stri
   throw new EtlError('usage', 'no_pipeline', problem, {
     hint: whole ? `name ${whole} instead` : `choose from ${names.join(', ')}`,
   });
+}
+
+/** The service's day on which a fetch ended: of what is asked by no range, the day that it says something of. */
+export function dayOfFetch({ timeZone }: Pick<RunContext, 'timeZone'>, { finished_at: at }: FetchRecord): Day {
+  return dayAt(Date.parse(at), timeZone);
 }
 
 /** When and how a report is asked for. */

@@ -2,6 +2,7 @@
  * Slices that a blocking check keeps out of a target, and the contents that a person has released. The lake holds such a slice like any
  * other; what is kept here is for those who look between publications, and so that a release lasts.
  */
+import { inBatches } from './batches.ts';
 import type { State, StateDb } from './state.ts';
 import { ACCOUNT, type CheckHoldTable } from './tables.ts';
 
@@ -24,7 +25,7 @@ export async function writeCheckHolds(
   await state.write(async (tx) => {
     await tx.deleteFrom('check_hold').where('account', '=', ACCOUNT).where('target', '=', target).execute();
     const rows = holds.map((hold) => ({ account: ACCOUNT, target, ...hold }));
-    if (rows.length > 0) await tx.insertInto('check_hold').values(rows).execute();
+    for (const some of inBatches(rows)) await tx.insertInto('check_hold').values(some).execute();
   });
 }
 
@@ -41,12 +42,12 @@ export async function readReleased(db: StateDb): Promise<ReadonlyMap<string, str
 /** Adds to what is released. */
 export async function writeReleased(state: State, released: ReadonlyMap<string, string>): Promise<void> {
   const rows = [...released].map(([digest, released_at]) => ({ account: ACCOUNT, digest, released_at }));
-  if (rows.length === 0) return;
-  await state.write((tx) =>
-    tx
-      .insertInto('released_content')
-      .values(rows)
-      .onConflict((conflict) => conflict.columns(['account', 'digest']).doNothing())
-      .execute(),
-  );
+  await state.write(async (tx) => {
+    for (const some of inBatches(rows))
+      await tx
+        .insertInto('released_content')
+        .values(some)
+        .onConflict((conflict) => conflict.columns(['account', 'digest']).doNothing())
+        .execute();
+  });
 }

@@ -78,6 +78,14 @@ export async function* fetchesFrom(db: StateDb, { pipeline, from = '' }: FetchRa
   }
 }
 
+/** Those of the ids that have a row, oldest first. */
+export async function* fetchesWith(db: StateDb, ids: Iterable<string>): AsyncGenerator<FetchRecord> {
+  for (const some of inBatches([...new Set(ids)].sort())) {
+    const rows = await fetches(db).where('fetch_id', 'in', some).orderBy('fetch_id').execute();
+    for (const row of rows) yield recordOf(row);
+  }
+}
+
 export interface ObjectFetches {
   readonly object: string;
   readonly fetches: readonly FetchRecord[];

@@ -20,7 +20,7 @@ import { earliestId } from '../core/ids.ts';
 import { prunedWords } from '../core/pruned.ts';
 import type { FetchRecord } from '../core/records.ts';
 import { FileSink } from '../disk/sink.ts';
-import { fetchesFrom, placeOf, putFetch } from './fetches.ts';
+import { fetchesFrom, fetchesWith, placeOf, putFetch } from './fetches.ts';
 import { type GatheredResponse, Gatherer, gatheredLines, MOST_RESPONSES, responseIn } from './gather.ts';
 import type { Place } from './places.ts';
 import type { State } from './state.ts';
@@ -90,6 +90,11 @@ export class RawStore {
       pipeline,
       ...(Number.isNaN(sinceMs) ? {} : { from: earliestId('f', sinceMs) }),
     });
+  }
+
+  /** Fetches of these ids, as far as there are records of them, oldest first. */
+  fetchesWith(ids: Iterable<string>): AsyncGenerator<FetchRecord> {
+    return fetchesWith(this.options.state.db, ids);
   }
 
   /**

@@ -2,6 +2,7 @@
 import type { Day } from '../core/days.ts';
 import type { SliceContent } from '../core/records.ts';
 import type { Checked, HeldSlice, SliceEntry, Slices } from '../core/slices.ts';
+import { inBatches } from './batches.ts';
 import type { State, StateDb, StateTransaction } from './state.ts';
 import { ACCOUNT, type HoldTable, type SliceTable } from './tables.ts';
 
@@ -17,9 +18,6 @@ export interface CheckedSlices {
   readonly days: readonly Day[];
   readonly by: Checked;
 }
-
-/** Rows that one statement writes: an engine takes 32,766 values at the most. */
-const ROWS_A_STATEMENT = 500;
 
 /** What slices and holds have in common, besides their names. */
 const CONTENT = [
@@ -112,8 +110,7 @@ function checkedOf({ checked_on, checked_sha256: sha256, checked_from, checked_t
 
 /** The slices are these from now on, with what is held of them; those of other days stay. */
 export async function writeSlices(tx: StateTransaction, entries: readonly NamedEntry[]): Promise<void> {
-  for (let at = 0; at < entries.length; at += ROWS_A_STATEMENT) {
-    const some = entries.slice(at, at + ROWS_A_STATEMENT);
+  for (const some of inBatches(entries)) {
     const holds = some.flatMap(holdRows);
     for (const [pipeline, days] of daysByPipeline(some)) await deleteDays(tx, pipeline, days);
     await tx.insertInto('slice').values(some.map(sliceRow)).execute();
@@ -124,8 +121,7 @@ export async function writeSlices(tx: StateTransaction, entries: readonly NamedE
 
 /** The lake knows nothing of these slices from now on, nor of what is held of them. */
 export async function forgetSlices(tx: StateTransaction, pipeline: string, days: readonly Day[]): Promise<void> {
-  for (let at = 0; at < days.length; at += ROWS_A_STATEMENT)
-    await deleteDays(tx, pipeline, days.slice(at, at + ROWS_A_STATEMENT));
+  for (const some of inBatches(days)) await deleteDays(tx, pipeline, some);
   if (days.length > 0) await countCommit(tx);
 }
 

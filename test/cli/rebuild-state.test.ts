@@ -4,6 +4,7 @@ import path from 'node:path';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { restoreState } from '../../src/store/backups.ts';
 import { fileLocks } from '../../src/store/file-locks.ts';
 import { readMemo, writeMemo } from '../../src/store/memo.ts';
 import { openWorld, type World } from '../support/nights.ts';
@@ -139,6 +140,16 @@ describe('rebuild --state', () => {
     expect((await typedIn(world, ['rebuild', '--state'])).out).toMatch(/^Found in the lake: \d+ slices/m);
     expect((await typedIn(world, ['verify'])).code).toBe(0);
     expect((await typedIn(world, ['rebuild', '--state'])).out).toContain('nothing was changed');
+  });
+
+  test('finds it too where the command was killed when the backup was in its place', async () => {
+    world.passDays(1);
+    expect((await typedIn(world, ['run'])).code).toBe(0);
+    await rm(at('backups/state-2026-03-21.db'));
+    await damage();
+    expect((await restoreState(at('state.db'), at('backups'), 'then')).backup?.day).toBe('2026-03-20');
+    expect((await typedIn(world, ['rebuild', '--state'])).out).toMatch(/^Found in the lake: \d+ slices/m);
+    expect((await typedIn(world, ['verify'])).code).toBe(0);
   });
 
   test.each(['run', 'scheduler', 'receiver'])('is refused while somebody holds the lock of %s', async (name) => {

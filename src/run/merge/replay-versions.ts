@@ -1,9 +1,9 @@
 /** Replay of pipelines whose rows are versions: keys, files, and lists. */
-import { type Day, dayAt } from '../../core/days.ts';
+import type { Day } from '../../core/days.ts';
 import { EtlError } from '../../core/errors.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
 import type { FetchRecord } from '../../core/records.ts';
-import type { RunContext } from '../context.ts';
+import { dayOfFetch, type RunContext } from '../context.ts';
 import { pendingAnswers } from '../keys/applied.ts';
 import { demandUnprunedSince } from '../prune/pruned.ts';
 import { type RunOutcome, runSession, type Session } from '../session.ts';
@@ -50,7 +50,7 @@ export function replayVersions(
         },
       );
     await demandAnswers(session, pipeline, range.from, fetches);
-    const last = dayOf(context, fetches.at(-1)!);
+    const last = dayOfFetch(context, fetches.at(-1)!);
     if (last > range.to)
       context.progress.note(`${pipeline.name}: made afresh until ${last}, since each day stands on the one before`);
     context.progress.begin(pipeline.name, fetches.length, 'answer');
@@ -76,17 +76,13 @@ async function appliedSince(
   const found: FetchRecord[] = [];
   for await (const fetch of context.vault.fetches(pipeline.name)) {
     if (fetch.outcome !== 'ok' || fetch.vault_path === null) continue;
-    if (dayOf(context, fetch) >= from && isApplied(fetch)) found.push(fetch);
+    if (dayOfFetch(context, fetch) >= from && isApplied(fetch)) found.push(fetch);
   }
-  demandUnprunedSince(pipeline, (fetch) => dayOf(context, fetch), found);
+  demandUnprunedSince(pipeline, (fetch) => dayOfFetch(context, fetch), found);
   return found;
 }
 
 /** Whether something of the pipeline is held. */
 export async function hasHold({ lake }: RunContext, pipeline: Pipeline): Promise<boolean> {
   return [...(await lake.slices(pipeline.name)).values()].some(({ held }) => held !== null);
-}
-
-function dayOf({ timeZone }: RunContext, { finished_at: at }: FetchRecord): Day {
-  return dayAt(Date.parse(at), timeZone);
 }

@@ -39,6 +39,6 @@ export async function releaseWhole(
 ): Promise<void> {
   const folder = path.join(session.work, `release-${pipeline.name}`);
   await mkdir(folder, { recursive: true });
-  for await (const fetch of session.context.vault.fetches(pipeline.name))
-    if (fetch.fetch_id === heldFetchId) await apply(session, pipeline, fetch, folder, { isReleased: true });
+  for await (const fetch of session.context.vault.fetchesWith([heldFetchId]))
+    await apply(session, pipeline, fetch, folder, { isReleased: true });
 }

@@ -27,7 +27,7 @@ export async function agedFiles(context: RunContext): Promise<OldFile[]> {
   const found: OldFile[] = [];
   if (refusedDays !== null) {
     for (const { name } of pipelines) found.push(...(await olderRefused(context, name, refusedDays)));
-    found.push(...(await older(context, 'refused', path.join(paths.inbox, 'refused'), REFUSED, refusedDays)));
+    found.push(...(await older(context, path.join(paths.inbox, 'refused'), refusedDays)));
   }
   return found;
 }
@@ -52,21 +52,15 @@ export async function agedRuns(context: RunContext): Promise<string[]> {
   return runsBefore(context.state.db, isoTime(context.clock.now() - runsDays * MS_PER_DAY), upTo);
 }
 
-async function older(
-  { paths, clock }: RunContext,
-  kind: OldFile['kind'],
-  folder: string,
-  shape: RegExp,
-  days: number,
-): Promise<OldFile[]> {
+async function older({ paths, clock }: RunContext, folder: string, days: number): Promise<OldFile[]> {
   const before = clock.now() - days * MS_PER_DAY;
   const found: OldFile[] = [];
   for (const name of (await namesIn(folder)).sort()) {
-    const id = shape.exec(name)?.[1];
+    const id = REFUSED.exec(name)?.[1];
     if (id === undefined || !(bornMs(id) < before)) continue;
     const status = await stat(path.join(folder, name)).catch(() => null);
-    if (status?.isFile())
-      found.push({ kind, file: path.relative(paths.root, path.join(folder, name)), bytes: status.size, isRaw: false });
+    const file = path.relative(paths.root, path.join(folder, name));
+    if (status?.isFile()) found.push({ kind: 'refused', file, bytes: status.size, isRaw: false });
   }
   return found;
 }

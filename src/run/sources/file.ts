@@ -1,9 +1,9 @@
 /** A file that replaces the one before: its name is asked for, and the file when the name is another one. */
-import { type Day, dayAt } from '../../core/days.ts';
+import type { Day } from '../../core/days.ts';
 import { assert } from '../../core/errors.ts';
 import { childrenOf, type Pipeline } from '../../core/pipeline.ts';
 import { type Engine, readParquet } from '../../engine/duckdb.ts';
-import type { RunContext } from '../context.ts';
+import { dayOfFetch, type RunContext } from '../context.ts';
 import { type IsApplied, replayVersions, type StoredAnswers } from '../merge/replay-versions.ts';
 import { releaseWhole, takeWholes } from '../merge/wholes.ts';
 import { applyStored } from '../reductions/file.ts';
@@ -51,5 +51,5 @@ async function appliedFiles(context: RunContext, engine: Engine, pipeline: Pipel
       known.set(day, new Set(rows.map((row) => String(row.fetch_id))));
     }
   }
-  return (fetch) => known.get(dayAt(Date.parse(fetch.finished_at), context.timeZone))?.has(fetch.fetch_id) ?? true;
+  return (fetch) => known.get(dayOfFetch(context, fetch))?.has(fetch.fetch_id) ?? true;
 }

@@ -8,7 +8,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { isoTime } from '../../core/clock.ts';
-import { addDays, type Day, type DayRange, dayAt } from '../../core/days.ts';
+import { addDays, type Day, type DayRange } from '../../core/days.ts';
 import { asEtlError, assert, EtlError } from '../../core/errors.ts';
 import { earliestId } from '../../core/ids.ts';
 import { childrenOf, type Pipeline } from '../../core/pipeline.ts';
@@ -21,7 +21,7 @@ import type { SliceChange } from '../../lake/lake.ts';
 import { takeDeliveries } from '../../normalise/deliveries.ts';
 import { linesSource, type Told } from '../../normalise/told.ts';
 import { inboxSize, lastDelivery, readInbox, removeDeliveries, type StoredDelivery } from '../../store/inbox.ts';
-import type { RunContext } from '../context.ts';
+import { dayOfFetch, type RunContext } from '../context.ts';
 import { maskSetAside } from '../erase/files.ts';
 import { heldIn, slicesIn, type VersionPlace } from '../merge/held.ts';
 import { remake } from '../merge/remaking.ts';
@@ -85,7 +85,7 @@ export function replayInbox(
     const fetches: FetchRecord[] = [];
     // Retention deletes only what brought no row.
     for await (const fetch of context.vault.fetches(pipeline.name))
-      if (fetch.outcome === 'ok' && fetch.pruned_at === undefined && dayOf(context, fetch) >= range.from)
+      if (fetch.outcome === 'ok' && fetch.pruned_at === undefined && dayOfFetch(context, fetch) >= range.from)
         fetches.push(fetch);
     await demandAll(session, pipeline, range.from, fetches);
     context.progress.begin(pipeline.name, fetches.length, 'answer');
@@ -291,8 +291,4 @@ async function filesSince(place: VersionPlace, pipeline: Pipeline, since: Day | 
   if (since === null) return [];
   const slices = [...(await slicesIn(place, pipeline))].filter(([day]) => day >= since);
   return slices.flatMap(([, { lake, entry }]) => lake.rowsFile(entry) ?? []);
-}
-
-function dayOf({ timeZone }: RunContext, { finished_at: at }: FetchRecord): Day {
-  return dayAt(Date.parse(at), timeZone);
 }

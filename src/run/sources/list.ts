@@ -1,5 +1,4 @@
 /** One call that tells all there are. */
-
 import { replayVersions, type StoredAnswers } from '../merge/replay-versions.ts';
 import { releaseWhole, takeWholes } from '../merge/wholes.ts';
 import { versionStatus } from '../status/status-days.ts';

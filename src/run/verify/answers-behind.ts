@@ -14,15 +14,10 @@ export type AnswerState =
   | { readonly kind: 'missing'; readonly fetchId: string };
 
 /** Reads every one of the answers, each once, oldest first; those without a record come last. */
-export async function* answersBehind(
-  vault: Vault,
-  pipeline: Pipeline,
-  fetchIds: Iterable<string>,
-): AsyncGenerator<AnswerState> {
+export async function* answersBehind(vault: Vault, fetchIds: Iterable<string>): AsyncGenerator<AnswerState> {
   const missing = new Set(fetchIds);
-  if (missing.size === 0) return;
-  for await (const fetch of vault.fetches(pipeline.name)) {
-    if (!missing.delete(fetch.fetch_id)) continue;
+  for await (const fetch of vault.fetchesWith([...missing])) {
+    missing.delete(fetch.fetch_id);
     if (fetch.pruned_at !== undefined) yield { kind: 'pruned', fetch };
     else {
       const problem = await problemOf(vault, fetch);
@@ -42,13 +37,13 @@ export async function problemOf(vault: Vault, fetch: FetchRecord): Promise<strin
   }
 }
 
-/** What the raw store cannot give any more of a run's look-ups or lists. */
+/** What the raw store cannot give any more, and nobody can be asked for again. */
 export interface LostAnswer {
   readonly fetch: FetchRecord;
   readonly problem: string;
 }
 
-/** Of gathered answers that no slice stands on: what they say may have been nothing new, or is nowhere yet. */
+/** Of answers that no slice stands on: what they say may have been nothing new, or is nowhere yet. */
 export async function lostBeside(
   { vault }: Pick<RunContext, 'vault'>,
   pipeline: Pipeline,
@@ -82,7 +77,7 @@ export async function daysWithoutAnswer(
 ): Promise<ReadonlySet<Day>> {
   const behind = await fetchesBehind(lake, pipeline, days);
   const lost = new Set<string>();
-  for await (const state of answersBehind(vault, pipeline, behind.values())) {
+  for await (const state of answersBehind(vault, behind.values())) {
     if (state.kind === 'damaged') lost.add(state.fetch.fetch_id);
     if (state.kind === 'missing') lost.add(state.fetchId);
   }

@@ -51,21 +51,22 @@ export async function rebuildState(
       home.backups,
       isoTime(clock.now()).replaceAll(/[-:.]|\d{3}Z/g, ''),
     );
-    if (restored.was.is !== 'sound') {
-      const state = await openSqliteState(home.database);
-      await noteRestored(state, isoTime(clock.now()));
-      await state.close();
-    }
-    return { ...restored, lake: await lakeSlices(home, pipelines) };
+    return { ...restored, lake: await takeIn(home, pipelines, clock) };
   } finally {
     for (const lock of taken.reverse()) await lock.release();
   }
 }
 
-async function lakeSlices({ root, database, work }: HomePaths, pipelines: readonly Pipeline[]): Promise<Recovered> {
+/** Also of a sound state: it may be one that was restored by a command that was killed then. */
+async function takeIn(
+  { root, database, work }: HomePaths,
+  pipelines: readonly Pipeline[],
+  clock: Clock,
+): Promise<Recovered> {
   const state = await openSqliteState(database);
   const engine = await Engine.open({ tempDir: path.join(work, 'spill') });
   try {
+    await noteRestored(state, isoTime(clock.now()));
     return await recoverSlices({ root, state, engine, pipelines });
   } finally {
     engine.close();

@@ -100,7 +100,7 @@ async function verifyVault(
   const underHolds = await standingUnderHolds(context, pipeline);
   const mend = (fetchId: string, from: string | null, to: string | null, file?: string) =>
     underHolds.has(fetchId) ? restore(pipeline, file) : refetch(pipeline, from, to, file);
-  for await (const state of answersBehind(context.vault, pipeline, needed.keys())) {
+  for await (const state of answersBehind(context.vault, needed.keys())) {
     if (state.kind === 'missing') {
       const { from, to } = needed.get(state.fetchId)!;
       found(from, `the record of fetch ${state.fetchId} is missing`, mend(state.fetchId, from, to, STATE_FILE));
