@@ -6,11 +6,11 @@ import { type Config, loadConfig, secretsOf } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log.ts';
 import type { Progress } from '../core/progress.ts';
-import { describeFailure, failureLine } from './failure.ts';
 import type { Interrupt } from './interrupt.ts';
-import { createLog, type Verbosity } from './log.ts';
-import { createProgress } from './progress.ts';
-import { harmless, Screen, type Writer } from './screen.ts';
+import { describeFailure, failureLine } from './print/failure.ts';
+import { createLog, type Verbosity } from './print/log.ts';
+import { createProgress } from './print/progress.ts';
+import { harmless, Screen, type Writer } from './print/screen.ts';
 
 export interface Surroundings {
   readonly env: Environment;

@@ -1,6 +1,6 @@
 /** What stands below the help of a command, as wide as the terminal. */
 import type { Command } from 'commander';
-import { fold } from './fold.ts';
+import { fold } from './print/fold.ts';
 
 /** What is longer than this has its explanation on the line below. */
 const WIDEST = 56;

@@ -13,7 +13,7 @@ import type { Clock } from '../core/clock.ts';
 import { EtlError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import { noTracer, type Span, type SpanFields, type Tracer } from '../core/tracer.ts';
-import { counted } from './output.ts';
+import { counted } from './print/output.ts';
 
 export interface Tracing {
   readonly tracer: Tracer;

@@ -2,16 +2,16 @@
 import { type Day, dayNumber, isDay } from '../core/days.ts';
 import { EtlError } from '../core/errors.ts';
 import type { ReportName } from '../core/pipeline.ts';
-import { centsOf } from './amounts.ts';
-import type { FieldValue } from './edits.ts';
-import { isReport, REPORT_NAMES } from './endpoints.ts';
-import { type ItemPlace, orderIdOf, placeOf, type Restatement } from './items.ts';
-import { DayItems } from './orders.ts';
-import type { OrderedEnd, Processes } from './processes.ts';
-import { applyPushChange, isPushChange, type Pushable, type PushChange } from './push-changes.ts';
-import { applyRetailChange, isRetailChange, type RetailChange } from './retail-changes.ts';
-import type { Retailer } from './retailer.ts';
-import type { TokenService } from './tokens.ts';
+import { centsOf } from './catalogue/amounts.ts';
+import { applyRetailChange, isRetailChange, type RetailChange } from './catalogue/changes.ts';
+import type { Retailer } from './catalogue/retailer.ts';
+import { isReport, REPORT_NAMES } from './http/endpoints.ts';
+import type { TokenService } from './http/tokens.ts';
+import type { FieldValue } from './orders/edits.ts';
+import { type ItemPlace, orderIdOf, placeOf, type Restatement } from './orders/items.ts';
+import { DayItems } from './orders/orders.ts';
+import { applyPushChange, isPushChange, type Pushable, type PushChange } from './push/changes.ts';
+import type { OrderedEnd, Processes } from './push/processes.ts';
 import type { World } from './world.ts';
 
 interface ItemName {

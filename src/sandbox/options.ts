@@ -1,12 +1,12 @@
 /** How a sandbox is set up, and what it is set to where nothing is told. */
 import { type Day, parseDay } from '../core/days.ts';
 import { EtlError } from '../core/errors.ts';
-import type { Pace } from './delivery-queue.ts';
+import { UNKNOWN_EAN_STATUSES, UNKNOWN_EAN_WAYS, type UnknownEan } from './catalogue/retailer.ts';
 import { uuidLike } from './hash.ts';
-import type { SandboxLimits } from './limits.ts';
-import type { PushRoute } from './push-routes.ts';
-import { UNKNOWN_EAN_STATUSES, UNKNOWN_EAN_WAYS, type UnknownEan } from './retailer.ts';
-import { URL_TAKEN_WAYS, type UrlTaken } from './subscriptions.ts';
+import type { SandboxLimits } from './http/limits.ts';
+import type { Pace } from './push/delivery-queue.ts';
+import type { PushRoute } from './push/routes.ts';
+import { URL_TAKEN_WAYS, type UrlTaken } from './push/subscriptions.ts';
 
 export interface SandboxOptions {
   /** The same seed is the same world. */

@@ -7,25 +7,25 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { EtlError } from '../core/errors.ts';
-import { PRODUCTS } from './catalogue.ts';
+import { PRODUCTS } from './catalogue/catalogue.ts';
+import { commissionTruth } from './catalogue/commissions.ts';
+import { productTruth } from './catalogue/products.ts';
+import { reductionsTruth } from './catalogue/reductions.ts';
 import { applyChange } from './changes.ts';
-import { commissionTruth } from './commissions.ts';
 import { CONTROL_PATH, type Controls, serveControl } from './control.ts';
+import { serveCall } from './http/server.ts';
 import { type SandboxOptions, settingsOf } from './options.ts';
-import { productTruth } from './products.ts';
-import { pushTruth } from './push-truth.ts';
-import { reductionsTruth } from './reductions.ts';
-import { reportTruth } from './reports.ts';
-import { serveCall } from './server.ts';
+import { reportTruth } from './orders/reports.ts';
+import { pushTruth } from './push/truth.ts';
 import { makeParts } from './service.ts';
 
+export type { CommissionTruth } from './catalogue/commissions.ts';
 export type { Change } from './changes.ts';
-export type { CommissionTruth } from './commissions.ts';
-export type { Fault } from './fault-kinds.ts';
+export type { Fault } from './faults/kinds.ts';
 export type { SandboxOptions } from './options.ts';
-export type { Forgery, PushMessage } from './push.ts';
-export type { PushFault } from './push-faults.ts';
-export type { TruthRow } from './rows.ts';
+export type { TruthRow } from './orders/rows.ts';
+export type { PushFault } from './push/faults.ts';
+export type { Forgery, PushMessage } from './push/push.ts';
 
 export interface Sandbox extends Controls {
   readonly baseUrl: string;

@@ -1,28 +1,29 @@
 /** The one place where the parts of the sandbox are put together. */
-import type { Handler } from './call.ts';
+
+import { bulkCommission, singleCommission } from './catalogue/commissions.ts';
+import { productAnswer } from './catalogue/products.ts';
+import { latestReductions, reductionsFile } from './catalogue/reductions.ts';
+import { Retailer } from './catalogue/retailer.ts';
 import type { Changeable } from './changes.ts';
-import { bulkCommission, singleCommission } from './commissions.ts';
-import { Delivery } from './delivery.ts';
-import { DeliveryQueue } from './delivery-queue.ts';
-import { Faults } from './faults.ts';
+import { Faults } from './faults/faults.ts';
+import type { Handler } from './http/call.ts';
+import { CallLimits, TokenBan } from './http/limits.ts';
+import type { Service } from './http/server.ts';
+import { Statistics } from './http/statistics.ts';
+import { TokenService } from './http/tokens.ts';
 import { type RsaKey, rsaKey } from './keys.ts';
-import { CallLimits, TokenBan } from './limits.ts';
 import type { SandboxSettings } from './options.ts';
-import { makeOrderParts } from './order-bytes.ts';
-import { Processes } from './processes.ts';
-import { productAnswer } from './products.ts';
-import type { Pushable } from './push-changes.ts';
-import { PushFaults } from './push-faults.ts';
-import { PushRoutes } from './push-routes.ts';
-import { PushBox } from './pushes.ts';
-import { latestReductions, reductionsFile } from './reductions.ts';
-import { Retailer } from './retailer.ts';
-import type { Service } from './server.ts';
-import { Shipments } from './shipments.ts';
-import { SignatureKeys } from './signature-keys.ts';
-import { Statistics } from './statistics.ts';
-import { Subscriptions } from './subscriptions.ts';
-import { TokenService } from './tokens.ts';
+import { makeOrderParts } from './orders/bytes.ts';
+import type { Pushable } from './push/changes.ts';
+import { Delivery } from './push/delivery.ts';
+import { DeliveryQueue } from './push/delivery-queue.ts';
+import { PushFaults } from './push/faults.ts';
+import { Processes } from './push/processes.ts';
+import { PushBox } from './push/pushes.ts';
+import { PushRoutes } from './push/routes.ts';
+import { Shipments } from './push/shipments.ts';
+import { SignatureKeys } from './push/signature-keys.ts';
+import { Subscriptions } from './push/subscriptions.ts';
 import { makeWorld } from './world.ts';
 
 /** What is about pushes. */

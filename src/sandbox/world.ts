@@ -1,9 +1,9 @@
 /** Everything that the sandbox's answers are made from. The same seed and the same edits are the same world. */
 import { type Day, dayNumber } from '../core/days.ts';
-import { type Catalogue, catalogueOf } from './catalogue.ts';
-import { EanEdits } from './ean-edits.ts';
-import { Edits } from './edits.ts';
-import { makePlacements, type Placement } from './placements.ts';
+import { type Catalogue, catalogueOf } from './catalogue/catalogue.ts';
+import { EanEdits } from './catalogue/ean-edits.ts';
+import { Edits } from './orders/edits.ts';
+import { makePlacements, type Placement } from './orders/placements.ts';
 
 export interface World {
   readonly seed: number;

@@ -5,7 +5,7 @@ import { tellAlerts } from '../run/alerts/alerts.ts';
 import type { Unstarted } from '../run/alerts/run-causes.ts';
 import type { RunContext } from '../run/context.ts';
 import { readSchedule, type ScheduleState } from '../store/scheduled.ts';
-import { MOST_TRIES } from './schedule-due.ts';
+import { MOST_TRIES } from './schedule/due.ts';
 
 const EVERY_MS = 300_000;
 /** A scheduled run whose end was not recorded by then is gone: after its limit it is ended by force within a quarter of an hour. */

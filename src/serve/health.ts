@@ -1,7 +1,7 @@
 /** Whether `serve` is alive and ready, and the routes that tell it. */
 import type { FastifyInstance } from 'fastify';
 import { isoTime } from '../core/clock.ts';
-import type { SchedulerView } from './scheduler.ts';
+import type { SchedulerView } from './schedule/scheduler.ts';
 
 /** What is asked each time; parts that are switched off are null. */
 export interface HealthSources {

@@ -11,9 +11,9 @@ import { startHouseServer } from './health-server.ts';
 import { metricsRoutes, openMetrics } from './metrics/metrics.ts';
 import { OpenParts } from './open-parts.ts';
 import { openPage, type Page, type PageOptions } from './page/page.ts';
-import { startReceiving } from './receiving.ts';
-import type { Schedules } from './schedule-due.ts';
-import { Scheduler, type StartRun } from './scheduler.ts';
+import { startReceiving } from './receiver/receiving.ts';
+import type { Schedules } from './schedule/due.ts';
+import { Scheduler, type StartRun } from './schedule/scheduler.ts';
 
 export interface ServeOptions {
   readonly context: RunContext;

@@ -1,8 +1,8 @@
 import path from 'node:path';
 import { CliContext, type Input } from '../../src/cli/context.ts';
 import { Interrupt } from '../../src/cli/interrupt.ts';
+import type { Writer } from '../../src/cli/print/screen.ts';
 import { runProgram } from '../../src/cli/program.ts';
-import type { Writer } from '../../src/cli/screen.ts';
 import type { Clock } from '../../src/core/clock.ts';
 
 export const REPOSITORY = path.resolve(import.meta.dirname, '../..');

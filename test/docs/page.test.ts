@@ -7,7 +7,7 @@ import { systemClock } from '../../src/core/clock.ts';
 import { escaped, html } from '../../src/core/markup.ts';
 import { gatherDocs } from '../../src/docs/docs.ts';
 import { type Docs, nameOf } from '../../src/docs/model.ts';
-import { pageOf } from '../../src/docs/page.ts';
+import { pageOf } from '../../src/docs/page/page.ts';
 import { HOSTILE, hostileDocs } from './hostile.ts';
 
 let docs: Docs;

@@ -1,6 +1,6 @@
 /** Nights of subscriptions, process statuses and links: requests made as commands make them, and messages in the inbox. */
 import type { RunContext } from '../../src/run/context.ts';
-import { type SubscriptionCalls, withSubscriptionCalls } from '../../src/run/subscriptions/subscription-calls.ts';
+import { type SubscriptionCalls, withSubscriptionCalls } from '../../src/run/subscriptions/calls.ts';
 import { deliveryAt, layIn } from './inbox.ts';
 import { openWorld, type Settings, type World, type WorldOptions } from './nights.ts';
 import { messageText } from './push.ts';

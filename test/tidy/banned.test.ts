@@ -95,7 +95,7 @@ const BANS: readonly Ban[] = [
     pattern: /\.message\s*(?:===|!==|\.(?:includes|startsWith|match|endsWith)\s*\()/,
     because: 'only kind and code are compared',
     // Whether a cause only repeats the message decides what is printed, nothing else.
-    allowed: ['src/cli/failure.ts'],
+    allowed: ['src/cli/print/failure.ts'],
   },
   { call: 'eval', pattern: /\beval\s*\(|\bnew\s+Function\b/, because: 'no code from text', allowed: [] },
 ];

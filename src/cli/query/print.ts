@@ -1,9 +1,9 @@
 /** The answer of a warehouse as it is printed: row after row, so that its size does not matter. */
 import { escapedJson } from '../../core/redact.ts';
 import type { AnswerColumn, AnswerRow } from '../../warehouse/target.ts';
-import { csvLine, leftOutText } from '../output.ts';
-import type { Writer } from '../screen.ts';
-import { shown, Table } from '../table.ts';
+import { csvLine, leftOutText } from '../print/output.ts';
+import type { Writer } from '../print/screen.ts';
+import { shown, Table } from '../print/table.ts';
 
 export type Format = 'table' | 'csv' | 'json';
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { CliContext } from '../context.ts';
-import { orDemo } from '../demo-home.ts';
+import { orDemo } from '../demo/home.ts';
 import { addExamples } from '../help.ts';
 import { withApp } from '../with-app.ts';
 import { type AnswerOptions, addAnswerOptions, answer, chosenTarget } from './options.ts';

@@ -26,7 +26,7 @@ import {
   whenFailed,
   whenTold,
   withoutOld,
-} from './told.ts';
+} from './sent.ts';
 
 const MEMO = 'alerts';
 /** Another process tells for about so long at the most: each channel has ten seconds, and they go out together. */

@@ -1,7 +1,7 @@
 /** What is said of causes: a subject, plain text, and the same as JSON. Nothing in it but what a cause holds. */
 import { isoTime } from '../../core/clock.ts';
 import { CAUSE_KINDS, type CauseKind } from './cause.ts';
-import type { KnownCause, News } from './told.ts';
+import type { KnownCause, News } from './sent.ts';
 
 export interface AlertMessage {
   readonly subject: string;

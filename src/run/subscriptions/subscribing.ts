@@ -7,9 +7,9 @@ import type { ProcessStatus, SignatureKey, Subscription } from '../../extract/su
 import type { SubscriptionWish } from '../../partner/subscriptions.ts';
 import { hasMessage } from '../../store/inbox.ts';
 import type { RunContext } from '../context.ts';
+import { type StartAnswer, type SubscriptionCalls, withSubscriptionCalls } from './calls.ts';
 import { asTold, commandLine, type Followed, followAgain, followStarted, type Waiting } from './process-waiting.ts';
-import { type StartAnswer, type SubscriptionCalls, withSubscriptionCalls } from './subscription-calls.ts';
-import { changedWish, checkedChange, newWish, refuseTakenUrl, type WishChange } from './subscription-wish.ts';
+import { changedWish, checkedChange, newWish, refuseTakenUrl, type WishChange } from './wish.ts';
 
 export interface Following {
   /** Whether the end is waited for. */

@@ -7,10 +7,10 @@ import type { PipelineStatus } from '../../run/status/status-days.ts';
 import { inboxSize } from '../../store/inbox.ts';
 import { runsStamp } from '../../store/runs.ts';
 import { countCommits } from '../../store/slices.ts';
-import { Remembered } from '../page/remembered.ts';
-import { scheduleOf } from '../schedule.ts';
-import type { Schedules } from '../schedule-due.ts';
-import { scheduleStatus } from '../schedule-status.ts';
+import { Remembered } from '../page/sources/remembered.ts';
+import type { Schedules } from '../schedule/due.ts';
+import { scheduleOf } from '../schedule/schedule.ts';
+import { scheduleStatus } from '../schedule/status.ts';
 import { stampOf } from '../stamp.ts';
 import type { Meters } from './meters.ts';
 

@@ -9,7 +9,7 @@ import type { StartProgram } from '../program-process.ts';
 import { Actions } from './actions.ts';
 import { pageRoutes } from './routes.ts';
 import { Sessions } from './sessions.ts';
-import { PageSources } from './sources.ts';
+import { PageSources } from './sources/sources.ts';
 
 export interface PageOptions {
   /** null: none is set. */

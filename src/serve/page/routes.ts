@@ -10,7 +10,7 @@ import { type Action, type Actions, releaseOf, retryOf } from './actions.ts';
 import { Gate, isApi, NO_TOKEN, type Refused, setHeaders, TOO_MANY } from './gate.ts';
 import type { SessionShown } from './session-shown.ts';
 import { type Session, type Sessions, sessionCookie } from './sessions.ts';
-import type { PageSources } from './sources.ts';
+import type { PageSources } from './sources/sources.ts';
 import { versionOf } from './version.ts';
 import { type Asset, assets, cellHtml, loginHtml, pageHtml, problemHtml } from './views/index.ts';
 
@@ -51,11 +51,11 @@ const BAD_REQUEST: Refused = {
 export function pageRoutes(options: PageRoutesOptions): Routes {
   return (app) => {
     // In a scope of its own: health and metrics have other rules.
-    app.register(async (page) => new PageDesk(options).serve(page));
+    app.register(async (page) => new PageRoutes(options).serve(page));
   };
 }
 
-class PageDesk {
+class PageRoutes {
   private readonly options: PageRoutesOptions;
   private readonly gate: Gate;
 

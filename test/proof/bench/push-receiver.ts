@@ -5,10 +5,10 @@
 
 import type { PushSettings } from '../../../src/config.ts';
 import { systemClock } from '../../../src/core/clock.ts';
-import { InboxWriter } from '../../../src/serve/inbox-writer.ts';
-import { startReceiver } from '../../../src/serve/receiver.ts';
-import { RefusedMessages } from '../../../src/serve/refused-messages.ts';
-import { SignatureKeys } from '../../../src/serve/signature-keys.ts';
+import { InboxWriter } from '../../../src/serve/receiver/inbox-writer.ts';
+import { startReceiver } from '../../../src/serve/receiver/receiver.ts';
+import { RefusedMessages } from '../../../src/serve/refusals/refused-messages.ts';
+import { SignatureKeys } from '../../../src/serve/signature/keys.ts';
 import { openSqliteState } from '../../../src/store/sqlite.ts';
 import { peakMiB, unwatched } from './place.ts';
 

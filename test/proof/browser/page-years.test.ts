@@ -7,7 +7,7 @@ import type { SliceEntry } from '../../../src/core/slices.ts';
 import type { PageModel } from '../../../src/serve/page/model.ts';
 import { type NamedEntry, writeSlices } from '../../../src/store/slices.ts';
 import { openSqliteState } from '../../../src/store/sqlite.ts';
-import { openPageScene } from '../../serve/page-scene.ts';
+import { openPageScene } from '../../serve/page/scene.ts';
 import { openWorld, type World } from '../../support/nights.ts';
 
 const YEARS_DAYS = 3_652;

@@ -1,7 +1,7 @@
 /** What `npm start` runs, on a second day. */
 import { expect, test } from 'vitest';
 import { addDays } from '../../../src/core/days.ts';
-import { today, useDemo } from '../../cli/demo-scene.ts';
+import { today, useDemo } from '../../cli/demo/scene.ts';
 
 const scene = useDemo();
 const { typed, demo } = scene;

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addDays } from '../../../src/core/days.ts';
-import type { ItemFaultKind } from '../../../src/sandbox/item-faults.ts';
+import type { ItemFaultKind } from '../../../src/sandbox/faults/item-faults.ts';
 import { openSqliteState } from '../../../src/store/sqlite.ts';
 import { listEans, openLookupWorld } from '../../support/lookups.ts';
 import { packageRoot, type World } from '../../support/nights.ts';

@@ -4,8 +4,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { signatureFault, type VerifyingKey, verifyingKey } from '../../../src/serve/signature.ts';
-import { parseSignature, type SignatureHeader } from '../../../src/serve/signature-header.ts';
+import { parseSignature, type SignatureHeader } from '../../../src/serve/signature/header.ts';
+import { signatureFault, type VerifyingKey, verifyingKey } from '../../../src/serve/signature/signature.ts';
 
 const isThere = spawnSync('openssl', ['version']).status === 0;
 if (!isThere)

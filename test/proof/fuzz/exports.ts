@@ -1,8 +1,8 @@
 /** What commands print of the warehouse: read again it is the same, and nothing in a CSV is a formula, nothing in a table moves the cursor. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { printCsv, printJson, printTable } from '../../../src/cli/output.ts';
-import type { Cell } from '../../../src/cli/table.ts';
+import { printCsv, printJson, printTable } from '../../../src/cli/print/output.ts';
+import type { Cell } from '../../../src/cli/print/table.ts';
 import { hostileText, numberLiteral } from './hostile.ts';
 import { type Subject, textOf, utf8 } from './subject.ts';
 

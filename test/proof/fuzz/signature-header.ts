@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { Buffer } from 'node:buffer';
 import fc from 'fast-check';
-import { parseSignature, signatureHeader } from '../../../src/serve/signature-header.ts';
+import { parseSignature, signatureHeader } from '../../../src/serve/signature/header.ts';
 import { alsoDamaged, hostileText } from './hostile.ts';
 import { type Subject, textOf, utf8 } from './subject.ts';
 

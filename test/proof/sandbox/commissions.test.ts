@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { catalogueOf } from '../../../src/sandbox/catalogue.ts';
+import { catalogueOf } from '../../../src/sandbox/catalogue/catalogue.ts';
 import { type Client, exact, media, openSandbox, type Reply, retailer } from './client.ts';
 
 const { products } = catalogueOf(1);

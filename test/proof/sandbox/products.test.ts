@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { catalogueOf } from '../../../src/sandbox/catalogue.ts';
+import { catalogueOf } from '../../../src/sandbox/catalogue/catalogue.ts';
 import { openSandbox } from './client.ts';
 
 const { products } = catalogueOf(1);

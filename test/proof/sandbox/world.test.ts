@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { centsOf, centsText, commissionOf, ratio, withoutVat } from '../../../src/sandbox/amounts.ts';
-import { checkDigit, eanOf, isEan } from '../../../src/sandbox/catalogue.ts';
+import { centsOf, centsText, commissionOf, ratio, withoutVat } from '../../../src/sandbox/catalogue/amounts.ts';
+import { checkDigit, eanOf, isEan } from '../../../src/sandbox/catalogue/catalogue.ts';
 import { dutchIso, dutchWall, lastPassedSecond, usableSeconds, wallSecond } from '../../../src/sandbox/dutch-time.ts';
 import { cents, groupBy, type Item, NOON, openSandbox } from './client.ts';
 

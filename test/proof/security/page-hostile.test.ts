@@ -1,8 +1,8 @@
 /** The status page under attack: what was tried, and what came of it. The installation has loaded what a hostile service would send. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addDays, type Day } from '../../../src/core/days.ts';
-import { openPageScene, TOKEN } from '../../serve/page-scene.ts';
-import { exchange } from '../../serve/scene.ts';
+import { openPageScene, TOKEN } from '../../serve/page/scene.ts';
+import { exchange } from '../../serve/receiver/scene.ts';
 import { openWorld, type World } from '../../support/nights.ts';
 
 const SCRIPT = '<script>alert(1)</script>';

@@ -4,7 +4,15 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { answersIn, answerTo, delivery, exchange, KEY, openReceiver, requestBytes } from '../../serve/scene.ts';
+import {
+  answersIn,
+  answerTo,
+  delivery,
+  exchange,
+  KEY,
+  openReceiver,
+  requestBytes,
+} from '../../serve/receiver/scene.ts';
 import { messageText, signatureLine, signatureOf, signed, signingKey } from '../../support/push.ts';
 
 const STRANGER = signingKey('0');

@@ -1,9 +1,9 @@
 /** Texts that would act on a terminal or forge a line of a log, wherever such text comes out. */
 import { describe, expect, test } from 'vitest';
-import { describeFailure } from '../../../src/cli/failure.ts';
-import { createLog } from '../../../src/cli/log.ts';
-import { printCsv, printJson, printTable } from '../../../src/cli/output.ts';
-import { harmless, Screen } from '../../../src/cli/screen.ts';
+import { describeFailure } from '../../../src/cli/print/failure.ts';
+import { createLog } from '../../../src/cli/print/log.ts';
+import { printCsv, printJson, printTable } from '../../../src/cli/print/output.ts';
+import { harmless, Screen } from '../../../src/cli/print/screen.ts';
 import { EtlError } from '../../../src/core/errors.ts';
 import { fakeContext, HandClock, TextWriter } from '../../cli/surroundings.ts';
 

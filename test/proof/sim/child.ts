@@ -143,7 +143,7 @@ async function done(
     return { exitCode: messages.length > 0 ? 1 : 0, codes: [], messages, isBug: false };
   }
   if (work.kind === 'receive') {
-    const { startReceiving } = await import('../../../src/serve/receiving.ts');
+    const { startReceiving } = await import('../../../src/serve/receiver/receiving.ts');
     const { OpenParts } = await import('../../../src/serve/open-parts.ts');
     const parts = new OpenParts(silent);
     try {

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AlertSettings } from '../../../src/config/alerts.ts';
 import { type Channel, channelsOf } from '../../../src/run/alerts/channels.ts';
 import { type AlertMessage, messageOf } from '../../../src/run/alerts/message.ts';
-import type { KnownCause } from '../../../src/run/alerts/told.ts';
+import type { KnownCause } from '../../../src/run/alerts/sent.ts';
 import { type MailServer, openMailServer, openWebhook, type Webhook } from '../../support/alerts.ts';
 import { FakeClock } from '../../support/clock.ts';
 

@@ -1,0 +1,83 @@
+/** rebuild: a warehouse from the lake, or the state from its newest backup and the lake. */
+import type { Command } from 'commander';
+import { pipelines } from '../../../pipelines/index.ts';
+import { EtlError } from '../../core/errors.ts';
+import { runRebuild } from '../../run/again.ts';
+import { type RebuiltState, rebuildState } from '../../run/verify/rebuild-state.ts';
+import { recoverFetches } from '../../run/verify/recover-fetches.ts';
+import type { Restored } from '../../store/backups.ts';
+import type { CliContext } from '../context.ts';
+import { addExamples } from '../help.ts';
+import { tellOutcome } from '../print/outcome.ts';
+import { printJson } from '../print/output.ts';
+import { withApp } from '../with-app.ts';
+import { withRun } from '../with-run.ts';
+
+interface RebuildOptions {
+  readonly target?: string;
+  readonly state?: boolean;
+  readonly json?: boolean;
+}
+
+export function register(program: Command, cli: CliContext): void {
+  const command = program
+    .command('rebuild')
+    .summary('make a warehouse afresh from the lake')
+    .description(
+      'Makes a warehouse afresh from the lake. With --state: where the state (state.db) is damaged or lost, sets the damaged file aside and ' +
+        'puts the newest sound backup in its place, or an empty state where there is none. What that lacks is found in the lake, the raw store ' +
+        'and a warehouse, and the next run asks again for the rest. Every run that ends well makes a backup, and those of the last five days ' +
+        'are kept under backups/.',
+    )
+    .option('--target <name>', 'duckdb or postgres; all that are switched on when absent')
+    .option('--state', 'the state instead, from its newest backup and the lake')
+    .option('--json', 'print the result as one JSON document')
+    .action((options: RebuildOptions) => rebuild(cli, options));
+  addExamples(command, [
+    ['rebuild --target duckdb', 'after the DuckDB file was lost'],
+    ['rebuild --state', 'after a command said that the state is damaged or lost'],
+  ]);
+}
+
+async function rebuild(cli: CliContext, { target, state = false, json = false }: RebuildOptions): Promise<void> {
+  if (!state) return tellOutcome(cli, await withRun(cli, (context) => runRebuild(context, target)), json);
+  if (target !== undefined)
+    throw new EtlError('usage', 'state_and_target', '--state and --target are two commands', {
+      hint: 'first rebuild --state, then rebuild --target',
+    });
+  const { home } = await cli.config();
+  const restored = await rebuildState(home, pipelines, cli.clock);
+  await withApp(cli, recoverFetches);
+  if (json) printJson(cli.stdout, { state: home.database, ...restored });
+  else cli.stdout.write(`${linesOf(home.database, restored).join('\n')}\n`);
+}
+
+function linesOf(file: string, { lake, ...restored }: RebuiltState): string[] {
+  const found = lake.slices.length;
+  const lost = lake.lost.map(({ pipeline, day }) => `${pipeline} ${day}`);
+  const changes = [
+    ...(found === 0 ? [] : [`Found in the lake: ${found} slices that it did not know, or not as they are now.`]),
+    ...(lost.length === 0 ? [] : [`Gone from the lake: ${lost.join(', ')}`]),
+  ];
+  const aside = lake.unproved.map((one) => `Not taken, since it does not hold what its name says: ${one}`);
+  if (restored.was.is === 'sound' && changes.length === 0) return [`${file} is sound: nothing was changed.`, ...aside];
+  return [
+    ...restoredLines(file, restored),
+    ...changes,
+    ...aside,
+    'The next run asks again what it lacks: partner-etl run',
+  ];
+}
+
+function restoredLines(file: string, { was, set_aside: aside, backup, unsound }: Restored): string[] {
+  if (was.is === 'sound') return [`${file} is sound.`];
+  return [
+    was.is === 'lost' ? `${file} was lost.` : `${was.problem}.`,
+    ...(aside === null ? [] : [`What was there lies in ${aside} now.`]),
+    ...unsound.map((one) => `Not taken, since it is damaged itself: ${one}`),
+    backup === null
+      ? 'There is no sound backup: the state is empty.'
+      : `Restored from the backup of ${backup.day}: ${backup.file}`,
+    'Push messages that had come since and that no run had taken in are lost.',
+  ];
+}

@@ -1,0 +1,55 @@
+import type { Command } from 'commander';
+import { EXIT } from '../../core/errors.ts';
+import { type Verification, verify } from '../../run/verify/verify.ts';
+import type { CliContext } from '../context.ts';
+import { orDemo } from '../demo/home.ts';
+import { addExamples } from '../help.ts';
+import { counted, printJson, printTable } from '../print/output.ts';
+import { withApp } from '../with-app.ts';
+
+export function register(program: Command, cli: CliContext): void {
+  const command = program
+    .command('verify')
+    .description('compare vault, lake and targets to the last digit, and run all checks; exit 1 on any difference')
+    .option('--json', 'print one JSON document')
+    .action(async ({ json = false }: { json?: boolean }) => {
+      const result = await withApp(await orDemo(cli), verify);
+      const { differences } = result;
+      cli.finish(differences.length > 0 ? EXIT.failed : EXIT.done);
+      if (json) return printJson(cli.stdout, result);
+      // A terminal may be too narrow for a table that holds the mends whole.
+      if (cli.stdout.isTTY) cli.stdout.write(differences.map(differenceText).join(''));
+      else if (differences.length > 0)
+        printTable(
+          cli.stdout,
+          [{ title: 'hop' }, { title: 'pipeline' }, { title: 'day' }, { title: 'problem' }, { title: 'mend' }],
+          differences.map((d) => [d.hop, d.pipeline, d.day, d.problem, d.mend]),
+        );
+      return void cli.stdout.write(`${linesOf(result).join('\n')}\n`);
+    });
+  addExamples(command, [['verify', 'prove that every hop holds the same']]);
+}
+
+function differenceText({ hop, pipeline, day, problem, mend }: Verification['differences'][number]): string {
+  return `${hop}: ${pipeline}${day === null ? '' : ` ${day}`}: ${problem}\n  mend: ${mend}\n`;
+}
+
+/** Warnings, what was compared, and one line of verdict at the end. */
+function linesOf({ answers, pruned, slices, rows, targets, differences, warnings }: Verification): string[] {
+  const content = (of: { readonly slices: number; readonly rows: number }) =>
+    `${counted(of.slices, 'slice')}, ${counted(of.rows, 'row')}`;
+  const gone =
+    pruned === 0 ? '' : `; ${pruned.toLocaleString('en-US')} more that slices were made of were pruned, by retention`;
+  const verdict =
+    differences.length === 0
+      ? 'no difference: every hop holds the same, and no check that blocks is broken'
+      : `${counted(differences.length, 'difference')}: each stands above with its mend`;
+  const aside = warnings.length === 0 ? '' : `; ${counted(warnings.length, 'warning')}`;
+  return [
+    ...warnings.map((w) => `warning: ${w.hop}: ${w.pipeline} ${w.day ?? ''}: ${w.problem}; ${w.mend}`),
+    `vault: ${counted(answers, 'answer')}${gone}`,
+    `lake: ${content({ slices, rows })}`,
+    ...targets.map((t) => `${t.target}: ${content(t)} compared with the lake, ${counted(t.checks, 'check')} run`),
+    `Verdict: ${verdict}${aside}`,
+  ];
+}

@@ -1,0 +1,40 @@
+/** What a check of `doctor` finds. */
+import { asEtlError } from '../../core/errors.ts';
+
+export type CheckState = 'ok' | 'warning' | 'broken' | 'skipped';
+
+export interface Finding {
+  readonly state: CheckState;
+  readonly detail: string;
+  /** What the operator does about it; null when there is nothing to do. */
+  readonly mend: string | null;
+}
+
+export interface NamedFinding extends Finding {
+  readonly check: string;
+}
+
+export async function guarded(look: () => Finding | Promise<Finding>): Promise<Finding> {
+  try {
+    return await look();
+  } catch (thrown) {
+    const error = asEtlError(thrown);
+    return broken(error.message, error.hint ?? 'see the message');
+  }
+}
+
+export function ok(detail: string): Finding {
+  return { state: 'ok', detail, mend: null };
+}
+
+export function warning(detail: string, mend: string): Finding {
+  return { state: 'warning', detail, mend };
+}
+
+export function broken(detail: string, mend: string): Finding {
+  return { state: 'broken', detail, mend };
+}
+
+export function skipped(detail: string): Finding {
+  return { state: 'skipped', detail, mend: null };
+}

@@ -1,0 +1,30 @@
+/** Whether the state is there, whole, for its owner alone, and backed up. */
+import { stat } from 'node:fs/promises';
+import type { HomePaths } from '../../core/home.ts';
+import { backupsIn, demandNew, examineState } from '../../store/backups.ts';
+import { broken, type Finding, ok, warning } from './finding.ts';
+
+const MIB = 1024 * 1024;
+const REBUILD = 'partner-etl rebuild --state';
+
+/** `uid`: who we are; null where files have no owners and modes. Errors: `failed/lost_state`. */
+export async function checkState(home: HomePaths, uid: number | null): Promise<Finding> {
+  const { database, backups } = home;
+  const found = await examineState(database);
+  if (found.is === 'damaged') return broken(found.problem, REBUILD);
+  if (found.is === 'lost') {
+    await demandNew(home);
+    return ok(`${database} will be made by the first command`);
+  }
+  const { mode, size } = await stat(database);
+  if (uid !== null && (mode & 0o077) !== 0)
+    return broken(
+      `${database} holds the token, and others may use it (mode ${(mode & 0o777).toString(8)})`,
+      `chmod 600 ${database}`,
+    );
+  const [newest] = await backupsIn(backups);
+  const shown = `${database}, ${(size / MIB).toFixed(1)} MiB, sound`;
+  if (newest === undefined) return ok(`${shown}; no backup yet: a run that ends well makes one`);
+  if ((await examineState(newest.file)).is === 'sound') return ok(`${shown}; newest backup of ${newest.day}`);
+  return warning(`${shown}, but its newest backup is damaged`, `rm ${newest.file}; the next run makes another`);
+}

@@ -1,0 +1,36 @@
+/** Asks the service for the keys that it signs push messages with. The answer is kept nowhere but in the cache of the keys. */
+import { EtlError } from '../../core/errors.ts';
+import { newId } from '../../core/ids.ts';
+import { LIMITS } from '../../core/limits.ts';
+import { wholeAnswer } from '../../extract/lookup-answer.ts';
+import { parseSignatureKeys, type SignatureKey } from '../../extract/subscription-shapes.ts';
+import type { Answer, Consumed } from '../../partner/call.ts';
+import { signatureKeysCall } from '../../partner/subscriptions.ts';
+import type { RunContext } from '../../run/context.ts';
+import { documentOf } from '../../sources/body.ts';
+
+/** What the errors and log lines of the call are about. */
+const ABOUT = 'push-messages';
+
+/** Errors: `usage/no_credentials`, those of a call, and those of an answer that is none; the reason of an aborted signal. */
+export async function fetchSignatureKeys(
+  context: Pick<RunContext, 'openClient' | 'clock'>,
+  signal: AbortSignal,
+): Promise<readonly SignatureKey[]> {
+  const runId = newId('r', context.clock);
+  const { client, settings } = await context.openClient('retailer', runId, async () => undefined);
+  try {
+    const { value } = await client.call(signatureKeysCall(settings, ABOUT, keysIn, signal));
+    return value;
+  } finally {
+    await client.close();
+  }
+}
+
+async function keysIn({ contentEncoding, body }: Answer): Promise<Consumed<readonly SignatureKey[]>> {
+  const { decoded } = await wholeAnswer(contentEncoding, body);
+  if (decoded.length > LIMITS.stateAnswerBytes)
+    throw new EtlError('failed', 'answer_too_large', `the answer is larger than ${LIMITS.stateAnswerBytes} bytes`);
+  const value = parseSignatureKeys(documentOf(decoded));
+  return { value, bytesDecoded: decoded.length, sha256: null, vaultPath: null, items: value.length };
+}
