@@ -13,6 +13,6 @@ const main = path.join(__dirname, '..', 'dist', 'src', 'main.js');
 if (existsSync(main)) {
   import(pathToFileURL(main).href);
 } else {
-  process.stderr.write('partner-etl: not built yet\n  mend: npm run build\n');
+  process.stderr.write('partner-etl: not built yet\n  fix: npm run build\n');
   process.exitCode = 2;
 }

@@ -1,7 +1,7 @@
 -- severity: warn
 -- about: approved and open commission together are not above the original
 -- pipeline: commissions
--- mend: ask the service which orders were credited later than they were placed
+-- fix: ask the service which orders were credited later than they were placed
 SELECT order_date AS slice_day, site_code, frame_type, name, sub_id, commission_percentage,
   commission_original, commission_approved, commission_open
 FROM warehouse.fact_commission_day

@@ -1,7 +1,7 @@
 -- severity: warn
 -- about: percentages are in the unit that they were in, by what commission and revenue imply
 -- pipeline: commissions
--- mend: ask the service whether the percentage comes as a fraction now (0.05 for 5), or an amount in cents
+-- fix: ask the service whether the percentage comes as a fraction now (0.05 for 5), or an amount in cents
 -- What a row's percentage would give is about its commission, a hundredth of it (the percentage is a fraction) or a hundred
 -- times it. A day is what more than half of its rows are, which is where their median lies, and is compared with the 14 days before it.
 WITH counted AS (

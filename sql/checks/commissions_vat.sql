@@ -1,7 +1,7 @@
 -- severity: warn
 -- about: revenue including VAT is 1.00 to 1.25 times the revenue without
 -- pipeline: commissions
--- mend: ask the service; the two columns may have changed places, or one of them may mean something else now
+-- fix: ask the service; the two columns may have changed places, or one of them may mean something else now
 -- Amounts below zero are compared by their size. A cent for each piece is left to rounding.
 SELECT order_date AS slice_day, field, site_code, frame_type, name, sub_id, commission_percentage, quantity_payable, excl_vat, incl_vat
 FROM (

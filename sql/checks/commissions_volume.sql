@@ -1,7 +1,7 @@
 -- severity: warn
 -- about: a day has as many commissions as that weekday usually has, by the median of the eight weeks before
 -- pipeline: commissions
--- mend: look at the day in the partner platform; too few may be an outage or a report that was cut off, too many rows told twice
+-- fix: look at the day in the partner platform; too few may be an outage or a report that was cut off, too many rows told twice
 -- The newest day is not judged, since it may not be over; nor a day that has fewer than four such weekdays behind it, or too few
 -- rows on them for chance to be told from a fault.
 WITH loaded AS (

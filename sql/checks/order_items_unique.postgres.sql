@@ -1,7 +1,7 @@
 -- severity: block
 -- about: an order item is there once
 -- pipeline: orders
--- mend: the item may have moved to another day: fetch both days again (partner-etl backfill orders --from D --to D --refetch)
+-- fix: the item may have moved to another day: fetch both days again (partner-etl backfill orders --from D --to D --refetch)
 -- The primary key sees to it, so the table is read only where somebody has taken that away.
 SELECT loaded.order_date AS slice_day, loaded.order_id, loaded.order_item_id, count(*) AS times
 FROM (SELECT DISTINCT order_date, order_id, order_item_id FROM warehouse.fact_order_item WHERE {on_days:order_date}) AS loaded

@@ -1,7 +1,7 @@
 -- severity: block
 -- about: the versions that are current are the order items of their day
 -- pipeline: orders
--- mend: make the history of the day again: partner-etl replay orders --from D --to D; where verify finds the lake sound: partner-etl rebuild
+-- fix: make the history of the day again: partner-etl replay orders --from D --to D; where verify finds the lake sound: partner-etl rebuild
 -- By rows and sums, so it also finds an item that has two current versions, or none. A day that was loaded before there were versions has
 -- none at all, and is right.
 WITH items AS (

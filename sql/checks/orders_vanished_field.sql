@@ -1,7 +1,7 @@
 -- severity: warn
 -- about: a field that was there on the 14 days before is not missing on a whole day
 -- pipeline: orders
--- mend: ask the service; it may have renamed the field (then etl.drift has an unknown_field too) or no longer sends it
+-- fix: ask the service; it may have renamed the field (then etl.drift has an unknown_field too) or no longer sends it
 -- There: in nine of ten rows, and of at least a hundred. A day with fewer than twenty rows says nothing.
 WITH counted AS (
   SELECT order_date AS day, count(*) AS rows_of_day,

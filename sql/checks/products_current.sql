@@ -1,7 +1,7 @@
 -- severity: block
 -- about: of each product in a country and language exactly one version is current
 -- pipeline: products
--- mend: make the warehouse afresh from the lake: partner-etl rebuild
+-- fix: make the warehouse afresh from the lake: partner-etl rebuild
 SELECT thing.slice_day, thing.ean, thing.country_code, thing.language, count(*) AS versions,
   sum(CASE WHEN seen.observed_to IS NULL THEN 1 ELSE 0 END) AS current_versions
 FROM (

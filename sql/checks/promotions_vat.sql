@@ -1,7 +1,7 @@
 -- severity: warn
 -- about: revenue including VAT is 1.00 to 1.25 times the revenue without
 -- pipeline: promotions
--- mend: ask the service; the two columns may have changed places, or one of them may mean something else now
+-- fix: ask the service; the two columns may have changed places, or one of them may mean something else now
 -- Amounts below zero are compared by their size. A cent for each order is left to rounding.
 SELECT promotion_date AS slice_day, site_code, frame_type, name, sub_id, orders, revenue_excl_vat, revenue_incl_vat
 FROM warehouse.fact_promotion_day

@@ -1,7 +1,7 @@
 -- severity: block
 -- about: of each line of the reductions file exactly one version is current
 -- pipeline: reductions
--- mend: make the warehouse afresh from the lake: partner-etl rebuild
+-- fix: make the warehouse afresh from the lake: partner-etl rebuild
 -- All versions of an EAN are read once. Joined line by line, Postgres takes its five columns for independent of each other, looks for
 -- each line by the EAN alone, and meets every campaign that it ever had: 1,850,000 versions took more than the ten minutes of a check.
 SELECT max(CASE WHEN {on_days:observed_on} THEN observed_on END) AS slice_day,

@@ -1,7 +1,7 @@
 -- severity: warn
 -- about: the three reports tell the same commission of a day, to 1 % and 10 euros
 -- pipeline: orders, promotions, commissions
--- mend: SELECT * FROM mart.reconciliation WHERE day = 'D' AND class <> 'equal' says where they differ; fetch the three again when it stays
+-- fix: SELECT * FROM mart.reconciliation WHERE day = 'D' AND class <> 'equal' says where they differ; fetch the three again when it stays
 -- The sums of mart.reconciliation over a day. Those of whole reports stand in the receipts already.
 WITH receipts AS (
   SELECT slice_day, pipeline, CAST(sums AS json) AS sums FROM etl.receipt WHERE superseded_at IS NULL AND {on_days:slice_day}

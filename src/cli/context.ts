@@ -148,7 +148,7 @@ export class CliContext {
     else this.log.error(line);
   }
 
-  /** Says what failed, with its reason and mend. */
+  /** Says what failed, with its reason and fix. */
   fail(thrown: unknown): void {
     this.screen.settle();
     const { verbose, format } = this.verbosity;

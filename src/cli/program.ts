@@ -89,7 +89,7 @@ export function buildProgram(context: CliContext): Command {
   addExamples(program, [
     ['demo', 'see it work, without credentials'],
     ['init', 'write commented settings; then set what it asks for in the environment'],
-    ['doctor', 'check everything and say the mend'],
+    ['doctor', 'check everything and say how to fix it'],
     ['run', 'the nightly job: everything that is due'],
     ['backfill orders --from 2023-01-01 --to 2025-12-31', 'a past range'],
   ]);

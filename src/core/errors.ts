@@ -4,7 +4,7 @@ import { AssertionError } from 'node:assert';
  * Errors, sorted by what is to be done next.
  *
  * | kind     | what the caller does                                   | exit code |
- * | usage    | stop: arguments or settings must be mended first       | 2 |
+ * | usage    | stop: arguments or settings must be fixed first       | 2 |
  * | retry    | try again: the cause passes (network, 429, 5xx)         | 1 when tries are used up |
  * | failed   | give this window or slice up, go on with the rest       | 1 |
  * | refused  | stop calling: credentials refused or address banned     | 4 |

@@ -25,7 +25,7 @@ export function logWith(log: Log, fields: Readonly<Record<string, unknown>>): Lo
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
-/** A field of a line about an error that the command tells people when it ends: as text it is said there, with its mend, and once. */
+/** A field of a line about an error that the command tells people when it ends: as text it is said there, with its fix, and once. */
 export const TOLD_AT_END = Symbol('told at the end');
 
 /** What an error concerns, as fields of a line. */

@@ -141,5 +141,5 @@ export interface DriftRecord {
   readonly count: number;
   readonly example: string;
   /** Of a check that warns, `check:<name>`: the days on which it found something, and what a person does, with D for the day. */
-  readonly check?: { readonly days: readonly Day[]; readonly mend: string };
+  readonly check?: { readonly days: readonly Day[]; readonly fix: string };
 }

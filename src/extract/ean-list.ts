@@ -126,13 +126,13 @@ function priceDetail(price: string): string {
 
 /** What is wrong with an EAN, and where a spreadsheet has damaged it, how that is undone. */
 function eanDetail(ean: string, problem: string): string {
-  const mend = 'format the column as text in the spreadsheet and export it again';
+  const fix = 'format the column as text in the spreadsheet and export it again';
   if (/^[0-9]+(?:[.,][0-9]+)?e\+?[0-9]+$/i.test(ean))
-    return `${shown(ean)} was an EAN until a spreadsheet took it for a number: ${mend}`;
-  if (/^[0-9]{8,13}[.,]0+$/.test(ean)) return `${shown(ean)} is an EAN that was taken for a number: ${mend}`;
+    return `${shown(ean)} was an EAN until a spreadsheet took it for a number: ${fix}`;
+  if (/^[0-9]{8,13}[.,]0+$/.test(ean)) return `${shown(ean)} is an EAN that was taken for a number: ${fix}`;
   const filled = ean.padStart(13, '0');
   if (/^[0-9]{6,12}$/.test(ean) && eanProblem(filled) === null)
-    return `${shown(ean)} ${problem}; it may have lost its leading zeros: ${filled} would be an EAN. If so, ${mend}`;
+    return `${shown(ean)} ${problem}; it may have lost its leading zeros: ${filled} would be an EAN. If so, ${fix}`;
   return ean === '' ? 'the EAN is empty' : `${shown(ean)} ${problem}`;
 }
 

@@ -5,7 +5,7 @@
  */
 
 export interface Token {
-  /** Of a string what it says, with the mends that a loaded value has: no NUL, no lone surrogate. */
+  /** Of a string what it says, with the fixes that a loaded value has: no NUL, no lone surrogate. */
   readonly content: string;
   /** Where it stands, with its quotes. */
   readonly at: number;

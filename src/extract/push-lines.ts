@@ -148,10 +148,10 @@ export class PushLines {
     return clean;
   }
 
-  private countDrift(fetchId: string, { message, mends, isSoundUtf8, numbersAsText }: ReadPushMessage): void {
+  private countDrift(fetchId: string, { message, fixes, isSoundUtf8, numbersAsText }: ReadPushMessage): void {
     const add = (kind: string, field: string, example: string, times = 1) =>
       this.drift.add(fetchId, kind, field, example, times);
-    for (const { kind, name, count } of mends) add(kind, name, '', count);
+    for (const { kind, name, count } of fixes) add(kind, name, '', count);
     if (!isSoundUtf8) add('invalid_utf8', 'body', '');
     for (const field of numbersAsText) add('text_as_number', field, message.resourceId);
     for (const [name, value] of unknownMembers(message)) add('unknown_field', name, exactText(value));

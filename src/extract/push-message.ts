@@ -13,9 +13,9 @@ import {
   type ExactJson,
   ExactNumber,
   type ExactObject,
+  type Fix,
   isExactArray,
   isExactObject,
-  type Mend,
   parseDocument,
 } from '../json/exact-json.ts';
 import { kindOf } from '../sources/values.ts';
@@ -40,8 +40,8 @@ export interface PushMessage {
 /** A message with what a contract would not have said about it. */
 export interface ReadPushMessage {
   readonly message: PushMessage;
-  /** What was mended in its texts. */
-  readonly mends: readonly Mend[];
+  /** What was fixed in its texts. */
+  readonly fixes: readonly Fix[];
   /** The body is UTF-8; of one that is not, the wrong bytes are U+FFFD. */
   readonly isSoundUtf8: boolean;
   /** Ids that came as a number though they are texts. */
@@ -58,7 +58,7 @@ export function parsePushMessage(body: Uint8Array): PushMessage {
 
 /** The same with what differs from the contract. */
 export function readPushMessage(body: Uint8Array): ReadPushMessage {
-  const { value, mends } = documentIn(body);
+  const { value, fixes } = documentIn(body);
   if (!isExactObject(value)) throw badMessage(`the message is ${kindOf(value)}, not an object`);
   const event = value.get('event');
   if (!isExactObject(event)) throw badMessage('event must be an object');
@@ -75,7 +75,7 @@ export function readPushMessage(body: Uint8Array): ReadPushMessage {
     extra: extraOf(value, event),
   };
   const numbersAsText = event.get('resourceId') instanceof ExactNumber ? ['resourceId'] : [];
-  return { message, mends, isSoundUtf8: isUtf8(body), numbersAsText };
+  return { message, fixes, isSoundUtf8: isUtf8(body), numbersAsText };
 }
 
 function documentIn(body: Uint8Array): ExactDocument {

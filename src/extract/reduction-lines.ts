@@ -159,7 +159,7 @@ function headerOf(text: string, { delimiter, columns }: ReductionFormat): Header
       'unknown_header',
       `the header of the reductions file has ${what}: ${JSON.stringify(clean(text).slice(0, 200))}, read with the delimiter ${JSON.stringify(delimiter)}`,
       {
-        hint: 'what was loaded before stays; when the service changed its file, mend pipelines.reductions.delimiter or .columns in the settings',
+        hint: 'what was loaded before stays; when the service changed its file, fix pipelines.reductions.delimiter or .columns in the settings',
       },
     );
   }

@@ -21,11 +21,11 @@ export class ExactNumber {
 export type ExactObject = ReadonlyMap<string, ExactJson>;
 export type ExactJson = string | boolean | null | ExactNumber | readonly ExactJson[] | ExactObject;
 
-export type MendKind = 'lone_surrogate' | 'nul_removed' | 'duplicate_key';
+export type FixKind = 'lone_surrogate' | 'nul_removed' | 'duplicate_key';
 
 /** Something that was fixed while parsing. */
-export interface Mend {
-  readonly kind: MendKind;
+export interface Fix {
+  readonly kind: FixKind;
   /** Name of the innermost member in which it was found; '' outside of any. */
   readonly name: string;
   readonly count: number;
@@ -34,7 +34,7 @@ export interface Mend {
 /** A document with what was fixed in it. */
 export interface ExactDocument {
   readonly value: ExactJson;
-  readonly mends: readonly Mend[];
+  readonly fixes: readonly Fix[];
   /** The text of a value as it was sent, for objects and arrays down to the third level; `exactText` of any other. */
   sentText(value: ExactJson): string;
 }
@@ -60,7 +60,7 @@ export function parseDocument(text: string): ExactDocument {
   const value = parser.document();
   return {
     value,
-    mends: parser.mended(),
+    fixes: parser.fixed(),
     sentText: (part) => {
       const span = typeof part === 'object' && part !== null ? parser.spans.get(part) : undefined;
       return span ? parser.text.slice(span[0], span[1]) : exactText(part);
@@ -122,7 +122,7 @@ class Parser {
   private depth = 0;
   /** The innermost member whose value is being read. */
   private name = '';
-  private readonly mends = new Map<string, { kind: MendKind; name: string; count: number }>();
+  private readonly fixes = new Map<string, { kind: FixKind; name: string; count: number }>();
 
   constructor(text: string) {
     this.text = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
@@ -135,8 +135,8 @@ class Parser {
     return value;
   }
 
-  mended(): Mend[] {
-    return [...this.mends.values()];
+  fixed(): Fix[] {
+    return [...this.fixes.values()];
   }
 
   /** The next character that is no white space, which stays where it is; NaN at the end. */
@@ -192,7 +192,7 @@ class Parser {
       this.name = name;
       const size = members.size;
       members.set(name, this.value());
-      if (members.size === size) this.mend('duplicate_key', 1);
+      if (members.size === size) this.fix('duplicate_key', 1);
       if (members.size > MOST_MEMBERS) this.fail(`an object has more than ${MOST_MEMBERS} members`);
       const code = this.next();
       this.at++;
@@ -306,19 +306,19 @@ class Parser {
         lone++;
         return '\ufffd';
       });
-    if (lone > 0) this.mend('lone_surrogate', lone);
+    if (lone > 0) this.fix('lone_surrogate', lone);
     if (!sound.includes('\0')) return sound;
     const clean = sound.replaceAll('\0', '');
-    this.mend('nul_removed', sound.length - clean.length);
+    this.fix('nul_removed', sound.length - clean.length);
     return clean;
   }
 
-  private mend(kind: MendKind, count: number): void {
-    const { name, mends } = this;
+  private fix(kind: FixKind, count: number): void {
+    const { name, fixes } = this;
     const key = `${kind} ${name}`;
-    const before = mends.get(key);
+    const before = fixes.get(key);
     if (before) before.count += count;
-    else mends.set(key, { kind, name, count });
+    else fixes.set(key, { kind, name, count });
   }
 
   private fail(what: string): never {

@@ -1,4 +1,4 @@
-/** What SQL mended or did not understand while it typed rows. */
+/** What SQL fixed or did not understand while it typed rows. */
 import type { Pipeline } from '../core/pipeline.ts';
 import type { DriftRecord } from '../core/records.ts';
 import { type Engine, quoteName, quoteText } from '../engine/duckdb.ts';

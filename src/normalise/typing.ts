@@ -2,7 +2,7 @@
  * SQL that turns the splitter's lines (every value as text) into typed columns, by the rules of DESIGN.md §9.
  *
  * Three nested selects: `lines` holds the raw texts as `r_<column>`; `typed` the values, null where a text does not fit;
- * the outermost says what is wrong with a row (`_reject`, `code␟detail`) and what was mended (`_drift`, names with commas).
+ * the outermost says what is wrong with a row (`_reject`, `code␟detail`) and what was fixed (`_drift`, names with commas).
  * The splitter has proved JSON types already: a number column holds a JSON number literal or null.
  */
 import type { DayRange } from '../core/days.ts';
@@ -168,7 +168,7 @@ function rejectCase(pipeline: Pipeline, range: DayRange | null): string {
   return `CASE ${cases.join('\n      ')} END`;
 }
 
-/** Names of what was mended or not understood in a row, each with a comma behind; '' for most rows. */
+/** Names of what was fixed or not understood in a row, each with a comma behind; '' for most rows. */
 function driftText(pipeline: Pipeline, form: NumberForm): string {
   const parts = pipeline.columns
     .filter((c) => c.kind === 'money' || c.kind === 'percentage')

@@ -216,7 +216,7 @@ async function perform(
   for (const error of tally.errors)
     context.log.error(error.message, {
       code: error.code,
-      ...(error.hint === undefined ? {} : { mend: error.hint }),
+      ...(error.hint === undefined ? {} : { fix: error.hint }),
       ...fieldsAbout(error.concern),
       [TOLD_AT_END]: true,
     });
@@ -228,7 +228,7 @@ async function perform(
   return { run, exitCode: tally.exitCode(), errors: tally.errors, published, changes: tally.changes.summary() };
 }
 
-/** Errors over damaged files of the lake say whose they are, and what mends them. */
+/** Errors over damaged files of the lake say whose they are, and what fixes them. */
 async function nameSlices({ context, tally }: Session): Promise<void> {
   for (const [i, error] of tally.errors.entries())
     tally.errors[i] = await namingSlice(context, error).catch(() => error); // the state may be damaged beside it

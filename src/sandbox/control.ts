@@ -188,7 +188,7 @@ function controlAnswer(
   }
 }
 
-/** Answers one request below CONTROL_PATH; what is refused is answered 400 with the reason and the mend. */
+/** Answers one request below CONTROL_PATH; what is refused is answered 400 with the reason and the fix. */
 export async function serveControl(
   sandbox: Controls,
   request: IncomingMessage,

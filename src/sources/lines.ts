@@ -160,7 +160,7 @@ export class DriftCounts {
       });
   }
 
-  /** JSON text that every warehouse can hold; what had to be mended for it is counted. */
+  /** JSON text that every warehouse can hold; what had to be fixed for it is counted. */
   jsonText(fetchId: string, field: string, value: ExactJson): string {
     return storableText(value, (number) => this.add(fetchId, 'huge_number', field, number));
   }

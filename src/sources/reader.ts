@@ -225,7 +225,7 @@ export class AnswerReader {
 
   private countDrift(document: ExactDocument, isSound: boolean, { fetchId }: FetchStamp): void {
     const { records } = this.reading;
-    for (const { kind, name, count } of document.mends) this.drift.add(fetchId, kind, name, '', count);
+    for (const { kind, name, count } of document.fixes) this.drift.add(fetchId, kind, name, '', count);
     if (!isSound) this.drift.add(fetchId, 'invalid_utf8', records ?? 'payload', '');
     if (records === null) return;
     for (const [name, value] of document.value as ReadonlyMap<string, ExactJson>)

@@ -42,14 +42,14 @@ export async function runChecks(
   for (const check of checks) {
     const on = daysOf?.(check) ?? null;
     if (on?.length === 0) continue;
-    const { name, severity, pipeline, about, mend } = check;
+    const { name, severity, pipeline, about, fix } = check;
     for (const { day, field, found, example } of await engine.rows(check, statementOf(engine, check, on)))
       broken.push({
         check: name,
         severity,
         pipeline,
         about,
-        mend,
+        fix,
         day: day === null ? null : (String(day) as Day),
         field: field === null ? null : String(field),
         rows: Number(found),

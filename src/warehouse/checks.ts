@@ -7,7 +7,7 @@
  *   -- severity: block    (the slices concerned are kept back) or warn (they are published, and it is told)
  *   -- about: what holds where nothing is broken, in one sentence
  *   -- pipeline: whose slices it is about; where it only warns, others whose new slices call for it may follow behind commas
- *   -- mend: what a person does; D in it stands for the day
+ *   -- fix: what a person does; D in it stands for the day
  * `{on_days:column}` in it becomes a condition on the days that are looked at, so that it costs those days and not the history;
  * `{on_days:column:14}` is true on the 14 days before each of them too. A column `field` names what is broken within a slice.
  */
@@ -29,7 +29,7 @@ export interface Check {
   readonly pipeline: string;
   /** Pipelines besides it and its parts: a day on which one of them brings a slice is looked at too. */
   readonly also: readonly string[];
-  readonly mend: string;
+  readonly fix: string;
   /** Absolute path. */
   readonly file: string;
   /** The SELECT, with its `{on_days:…}`. */
@@ -42,7 +42,7 @@ export interface BrokenCheck {
   readonly severity: Check['severity'];
   readonly pipeline: string;
   readonly about: string;
-  readonly mend: string;
+  readonly fix: string;
   /** null for rows that name none. */
   readonly day: Day | null;
   /** What is broken in the slice, where the check's rows tell it in a column `field`. */
@@ -86,7 +86,7 @@ async function checksIn(folder: string, engine: TargetName, pipelines: readonly 
 
 /** Errors: `usage/check` where the header lacks something or says what cannot be. */
 export function parseCheck(name: string, file: string, text: string, pipelines: readonly string[]): Check {
-  const { header, sql } = headedSql(text, ['severity', 'about', 'pipeline', 'mend']);
+  const { header, sql } = headedSql(text, ['severity', 'about', 'pipeline', 'fix']);
   const lines = new Map(header.map(({ key, value }) => [key, value]));
   const said = (key: string): string => {
     const value = lines.get(key);
@@ -102,7 +102,7 @@ export function parseCheck(name: string, file: string, text: string, pipelines: 
   if (severity === 'block' && also.length > 0)
     throw noCheck(file, 'one that blocks holds the slices of one pipeline, and it names several');
   if (sql === '') throw noCheck(file, 'there is no SELECT in it');
-  return { name, severity, about: said('about'), pipeline, also, mend: said('mend'), file, sql };
+  return { name, severity, about: said('about'), pipeline, also, fix: said('fix'), file, sql };
 }
 
 /** A file that is no check; `reason` is a sentence without its end. */
@@ -110,7 +110,7 @@ export function noCheck(file: string, reason: string, cause?: unknown): EtlError
   return new EtlError('usage', 'check', `${file} is no check: ${reason}`, {
     cause,
     concern: { file },
-    hint: 'mend the file or take it out of the folder; docs/checks.md says what a check is',
+    hint: 'fix the file or take it out of the folder; docs/checks.md says what a check is',
   });
 }
 
@@ -143,9 +143,9 @@ export function brokenText({ check, about, field, rows, example }: BrokenCheck):
   return `check ${check} (${about})${where}: ${rows.toLocaleString('en-US')} ${rows === 1 ? 'row breaks' : 'rows break'} it, such as ${example}`;
 }
 
-/** The mend of a check for one day: D stands for it. */
-export function mendOn(mend: string, day: Day | null): string {
-  return day === null ? mend : mend.replaceAll(/\bD\b/g, day);
+/** The fix of a check for one day: D stands for it. */
+export function fixOn(fix: string, day: Day | null): string {
+  return day === null ? fix : fix.replaceAll(/\bD\b/g, day);
 }
 
 /** Checks that block a publication; what was found of each is in `broken`, each with a day. Nothing was published. */
@@ -155,7 +155,7 @@ export class BlockedByChecks extends EtlError {
   constructor(broken: readonly BrokenCheck[], concern: EtlError['concern'] = {}) {
     super('failed', 'check', broken.map(brokenText).join('; '), {
       concern,
-      hint: broken[0] ? mendOn(broken[0].mend, broken[0].day) : '',
+      hint: broken[0] ? fixOn(broken[0].fix, broken[0].day) : '',
     });
     this.broken = broken;
   }

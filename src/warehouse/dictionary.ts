@@ -150,6 +150,6 @@ export function commentOf({ about, grain, traps, returns }: DictionaryEntry): st
 function noDictionary(file: string, reason: string): EtlError {
   return new EtlError('bug', 'dictionary', `${file} is no part of the dictionary: ${reason}`, {
     concern: { file },
-    hint: 'the file comes with the program: mend it, or install the program again',
+    hint: 'the file comes with the program: fix it, or install the program again',
   });
 }

@@ -60,6 +60,6 @@ export function parseQuestion(number: number, slug: string, file: string, text: 
 function noQuestion(file: string, reason: string): EtlError {
   return new EtlError('bug', 'question', `${file} is no question: ${reason}`, {
     concern: { file },
-    hint: 'the file comes with the program: mend it, or install the program again',
+    hint: 'the file comes with the program: fix it, or install the program again',
   });
 }

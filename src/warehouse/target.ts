@@ -206,7 +206,7 @@ export interface Target extends Reading {
    */
   erase(erasure: Erasure): Promise<number>;
 
-  /** Checks rights and version without changing anything; throws an EtlError with the mend. Returns the engine's version. */
+  /** Checks rights and version without changing anything; throws an EtlError with the fix. Returns the engine's version. */
   check(): Promise<string>;
 
   close(): Promise<void>;

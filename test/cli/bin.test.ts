@@ -39,7 +39,7 @@ describe('bin/partner-etl.js', () => {
     expect(await runBin(await packageWith(), {})).toEqual({
       code: 2,
       stdout: '',
-      stderr: 'partner-etl: not built yet\n  mend: npm run build\n',
+      stderr: 'partner-etl: not built yet\n  fix: npm run build\n',
     });
   });
 });

@@ -88,10 +88,10 @@ describe('before the first run', () => {
     expect(await document('rejects')).toMatchObject({ code: 0, said: [] });
   });
 
-  it('there is no warehouse to query or to verify, and the mend is told', async () => {
+  it('there is no warehouse to query or to verify, and the fix is told', async () => {
     const sql = await typed(['sql', 'SELECT 1']);
     expect(sql).toMatchObject({ code: 1, out: '' });
-    expect(sql.err).toContain('mend: load something first: partner-etl run');
+    expect(sql.err).toContain('fix: load something first: partner-etl run');
     expect((await typed(['verify'])).code).toBe(1);
   });
 
@@ -156,7 +156,7 @@ describe('run', () => {
     const { code, err } = await typed(['run'], { PARTNER_CLIENT_SECRET: '' });
     expect(code).toBe(2);
     expect(err).toContain('PARTNER_CLIENT_SECRET');
-    expect(err).toContain('mend: ');
+    expect(err).toContain('fix: ');
   });
 });
 
@@ -263,7 +263,7 @@ describe('looking at it', () => {
     });
   });
 
-  it('verify: compares everything; a difference ends with 1 and the mend', async () => {
+  it('verify: compares everything; a difference ends with 1 and the fix', async () => {
     expect(await typed(['verify'])).toMatchObject({
       code: 0,
       out: expect.stringMatching(
@@ -273,21 +273,21 @@ describe('looking at it', () => {
     const folder = monthFolder(world.home, 'promotions', from);
     const [one, two] = (await readdir(folder)).filter((name) => name.endsWith('.parquet')).sort();
     await copyFile(path.join(folder, two!), path.join(folder, one!));
-    const mend = `partner-etl replay promotions --from ${from} --to ${from}`;
+    const fix = `partner-etl replay promotions --from ${from} --to ${from}`;
     const { code, out } = await typed(['verify']);
     expect(code).toBe(1);
-    expect(lines(out)).toContainEqual(expect.stringMatching(`^lake \\| promotions \\| ${from} \\| .+ \\| ${mend}$`));
+    expect(lines(out)).toContainEqual(expect.stringMatching(`^lake \\| promotions \\| ${from} \\| .+ \\| ${fix}$`));
     expect(out).toMatch(/^Verdict: 1 difference: .+\n/m);
     const narrow = await typedIn(world, ['verify'], { stdout: new TextWriter({ isTTY: true, columns: 60 }) });
-    expect(narrow.out).toMatch(new RegExp(`^lake: promotions ${from}: .+\n  mend: ${mend}$`, 'm'));
+    expect(narrow.out).toMatch(new RegExp(`^lake: promotions ${from}: .+\n  fix: ${fix}$`, 'm'));
     expect(await document('verify')).toMatchObject({
       code: 1,
       said: {
-        ...{ verdict: 'differences', slices: 24, differences: [{ hop: 'lake', mend }] },
+        ...{ verdict: 'differences', slices: 24, differences: [{ hop: 'lake', fix }] },
         targets: [{ target: 'duckdb', slices: 24, checks: expect.any(Number) }],
       },
     });
-    expect(await document(...mend.split(' ').slice(1))).toMatchObject({
+    expect(await document(...fix.split(' ').slice(1))).toMatchObject({
       code: 0,
       said: { summary: { calls: 0, slices_changed: 1 } },
     });
@@ -355,6 +355,6 @@ it('refused credentials end with 4 and are shown nowhere', async () => {
   const secret = 'not-the-secret-of-this-client';
   const { code, out, err } = await typed(['run'], { PARTNER_CLIENT_SECRET: secret });
   expect(code).toBe(4);
-  expect(err).toContain('mend: ');
+  expect(err).toContain('fix: ');
   expect(out + err).not.toContain(secret);
 });

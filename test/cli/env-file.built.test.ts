@@ -31,10 +31,10 @@ test('credentials may stand in .env', async () => {
   expect(out).not.toContain('s3cret');
 });
 
-test('one that others can read stops the program with its mend', async () => {
+test('one that others can read stops the program with its fix', async () => {
   const { code, out, err } = await started(['doctor'], 0o644);
   expect([code, out]).toEqual([2, '']);
-  expect(err).toMatch(/^partner-etl: .*\.env can be used by others \(mode 644\)\n {2}mend: chmod 600 \.env\n$/);
+  expect(err).toMatch(/^partner-etl: .*\.env can be used by others \(mode 644\)\n {2}fix: chmod 600 \.env\n$/);
 });
 
 test('help and version do not look at it', async () => {

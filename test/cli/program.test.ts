@@ -88,7 +88,7 @@ describe('the command line', () => {
     ['a value that is no day', ['backfill', 'orders', '--from', '2026-02-30', '--to', '2026-03-01'], 'yyyy-mm-dd'],
     ['a value that is no number', ['sandbox', '--port', '99999'], 'from 0 to 65535'],
     ['one argument too many', ['doctor', 'please'], 'too many arguments'],
-  ])('%s is wrong usage, with the mend on stderr', async (_, words, part) => {
+  ])('%s is wrong usage, with the fix on stderr', async (_, words, part) => {
     const { code, stdout, stderr } = await run(words);
     expect(code).toBe(EXIT.usage);
     expect(stderr.text).toContain(part);
@@ -165,7 +165,7 @@ describe('exit codes', () => {
     expect(plain.code).toBe(EXIT.usage);
     expect(plain.stderr.lines).toEqual([
       expect.stringContaining('partner-etl: environment: PARTNER_ETL_TODAY = "tomorrow"'),
-      expect.stringContaining('  mend: '),
+      expect.stringContaining('  fix: '),
     ]);
     const verbose = await run(['doctor', '--verbose'], { env });
     expect(verbose.stderr.text).toContain('\n  at ');

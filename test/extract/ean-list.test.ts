@@ -95,7 +95,7 @@ describe('the file of EANs', () => {
     expect([list.rejects.length, list.rejected]).toEqual([10_000, 12_000]);
   });
 
-  test('a file that is missing is told with the mend', async () => {
+  test('a file that is missing is told with the fix', async () => {
     const file = path.join(await folder(), 'none.csv');
     await expect(readEanFile(file, new EanList('NEW'))).rejects.toMatchObject({
       kind: 'usage',

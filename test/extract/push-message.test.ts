@@ -106,13 +106,13 @@ describe('a message', () => {
     expect(parse(text)).toEqual(parse(DOCUMENTED));
   });
 
-  test('may be mended; then that is told', () => {
+  test('may be fixed; then that is told', () => {
     const body = Buffer.from(
       message({}, { resource: '"A\\u0000\\ud800"', type: '"x","type":"SUCCESS"', resourceId: '7' }),
     );
-    const { message: read, mends, numbersAsText, isSoundUtf8 } = readPushMessage(body);
+    const { message: read, fixes, numbersAsText, isSoundUtf8 } = readPushMessage(body);
     expect(read).toMatchObject({ resource: 'A\ufffd', type: 'SUCCESS', resourceId: '7' });
-    expect(mends.map(({ kind, name }) => `${kind} ${name}`)).toEqual([
+    expect(fixes.map(({ kind, name }) => `${kind} ${name}`)).toEqual([
       'lone_surrogate resource',
       'nul_removed resource',
       'duplicate_key type',

@@ -92,12 +92,12 @@ describe('exact JSON', () => {
     expect(errorOf(members(1001))).toBeInstanceOf(SyntaxError);
   });
 
-  test('what was mended is told with the member in which it was found', () => {
-    const { value, mends } = parseDocument(
+  test('what was fixed is told with the member in which it was found', () => {
+    const { value, fixes } = parseDocument(
       '{"a":"x\\ud800y\\udc00","b":[{"c":"\\u0000\\u0000z"},"\\u0000"],"d":1,"d":2,"e\\u0000":"\ud83d"}',
     );
     expect(exactText(value)).toBe('{"a":"x\ufffdy\ufffd","b":[{"c":"z"},""],"d":2,"e":"\ufffd"}');
-    expect(mends).toEqual([
+    expect(fixes).toEqual([
       { kind: 'lone_surrogate', name: 'a', count: 2 },
       { kind: 'nul_removed', name: 'c', count: 2 },
       { kind: 'nul_removed', name: 'b', count: 1 },

@@ -183,7 +183,7 @@ describe('text and what the contract does not know', () => {
     });
   });
 
-  it('removes NUL and mends a lone surrogate', async () => {
+  it('removes NUL and fixes a lone surrogate', async () => {
     const { row, drift } = await one({ productTitle: '"a\\u0000b\\ud800c"' });
     expect(row).toMatchObject({ product_title: 'ab\ufffdc' });
     expect(drift.sort()).toEqual(['lone_surrogate:productTitle', 'nul_removed:productTitle']);

@@ -41,7 +41,7 @@ describe('a refusal opens the circuit', () => {
     expect(scene.service.tokenRequests).toHaveLength(1);
   });
 
-  test('the error says what was answered, when a try is allowed, and the mend', async () => {
+  test('the error says what was answered, when a try is allowed, and the fix', async () => {
     scene.service.tokens.push(WRONG);
     const error = await errorOf(scene.tokens().get());
     const then = new Date(scene.clock.now() + HOUR_MS).toISOString();
@@ -56,7 +56,7 @@ describe('a refusal opens the circuit', () => {
     });
   });
 
-  test('a ban is told with its mend', async () => {
+  test('a ban is told with its fix', async () => {
     scene.service.tokens.push(BANNED);
     const error = await errorOf(scene.tokens().get());
     expect(error.message).toContain('HTTP 404: Not Found');

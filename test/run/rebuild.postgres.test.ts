@@ -33,7 +33,7 @@ it('a night brings the same into DuckDB and Postgres', expectBothWhole);
 it('a damaged DuckDB file is set aside and made again', async () => {
   const file = path.join(world.home, 'warehouse.duckdb');
   await truncate(file, 5000);
-  expect((await world.within(verify)).differences.map((d) => [d.hop, d.mend])).toContainEqual([
+  expect((await world.within(verify)).differences.map((d) => [d.hop, d.fix])).toContainEqual([
     'duckdb',
     'partner-etl rebuild --target duckdb',
   ]);

@@ -70,7 +70,7 @@ describe('what lies behind a link', () => {
     expect(counts).toMatchObject({ rejects: 1 });
   });
 
-  test('in damaged text is mended, and told', async () => {
+  test('in damaged text is fixed, and told', async () => {
     const { lines, drift } = await linesOf(['{"a":"x\\u0000\\udc00"}']);
     expect(lines).toMatchObject([{ payload: '{"a":"x\ufffd"}' }]);
     expect(drift.map(({ kind, field }) => `${kind} ${field}`).sort()).toEqual(['lone_surrogate a', 'nul_removed a']);

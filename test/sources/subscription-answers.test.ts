@@ -55,7 +55,7 @@ describe('the list of subscriptions', () => {
     ]);
   });
 
-  test('tells what was mended in its texts', async () => {
+  test('tells what was fixed in its texts', async () => {
     const { lines, drift } = await linesOf('{"subscriptions":[{"id":"1","url":"https://a\\u0000.example.org"}]}');
     expect(lines).toMatchObject([{ url: 'https://a.example.org' }]);
     expect(drift).toMatchObject([{ pipeline: 'subscriptions', kind: 'nul_removed', field: 'url', count: 1 }]);

@@ -126,7 +126,7 @@ describe('the alert rules', () => {
       .regex(/^\d+[smhd]$/)
       .optional(),
     labels: z.strictObject({ severity: z.enum(['warning', 'critical']) }),
-    annotations: z.strictObject({ summary: z.string().min(1), mend: z.string().min(1) }),
+    annotations: z.strictObject({ summary: z.string().min(1), fix: z.string().min(1) }),
   });
   const file = z.strictObject({ groups: z.array(z.strictObject({ name: z.string(), rules: z.array(rule) })) });
   const rules = file.parse(parse(textOf('config/prometheus-rules.yml'))).groups.flatMap((group) => group.rules);

@@ -8,7 +8,7 @@ import { readChecks, sqlOn } from '../../src/warehouse/checks.ts';
 import type { TargetName } from '../../src/warehouse/target-name.ts';
 
 const NAMES = pipelines.map(({ name }) => name);
-const HEADER = { severity: 'block', about: 'a is a', pipeline: 'orders', mend: 'look' };
+const HEADER = { severity: 'block', about: 'a is a', pipeline: 'orders', fix: 'look' };
 const text = (header: Readonly<Record<string, string>>, sql = 'SELECT 1') =>
   [...Object.entries(header).map(([key, value]) => `-- ${key}: ${value}`), sql].join('\n');
 
@@ -47,8 +47,8 @@ describe('checks are read', () => {
   });
 
   test('one of the user takes the place of ours with the same name', async () => {
-    await write('order_items_vat.sql', text({ ...HEADER, mend: 'mine' }));
-    expect(await named('order_items_vat')).toMatchObject([{ mend: 'mine' }]);
+    await write('order_items_vat.sql', text({ ...HEADER, fix: 'mine' }));
+    expect(await named('order_items_vat')).toMatchObject([{ fix: 'mine' }]);
   });
 
   test('one for an engine takes the place of that for both, and is not there for the other', async () => {
@@ -74,7 +74,7 @@ describe('a file that is no check is refused with its name and the reason', () =
     ['no header', 'mine.sql', 'SELECT 1', 'no line "-- severity: …"'],
     ['no severity', 'mine.sql', text(unsaid), 'no line "-- severity: …"'],
     ['another severity', 'mine.sql', text({ ...HEADER, severity: 'fatal' }), '"fatal" and not block or warn'],
-    ['a mend that is empty', 'mine.sql', text({ ...HEADER, mend: '' }), 'no line "-- mend: …"'],
+    ['a fix that is empty', 'mine.sql', text({ ...HEADER, fix: '' }), 'no line "-- fix: …"'],
     ['a pipeline that there is not', 'mine.sql', text({ ...HEADER, pipeline: 'order' }), 'no pipeline "order"'],
     ['a second pipeline that there is not', 'mine.sql', text({ ...HEADER, pipeline: 'orders, x' }), 'no pipeline "x"'],
     ['two pipelines to hold', 'mine.sql', text({ ...HEADER, pipeline: 'orders, products' }), 'it names several'],

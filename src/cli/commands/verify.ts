@@ -17,21 +17,21 @@ export function register(program: Command, cli: CliContext): void {
       const { differences } = result;
       cli.finish(differences.length > 0 ? EXIT.failed : EXIT.done);
       if (json) return printJson(cli.stdout, result);
-      // A terminal may be too narrow for a table that holds the mends whole.
+      // A terminal may be too narrow for a table that holds the fixes whole.
       if (cli.stdout.isTTY) cli.stdout.write(differences.map(differenceText).join(''));
       else if (differences.length > 0)
         printTable(
           cli.stdout,
-          [{ title: 'hop' }, { title: 'pipeline' }, { title: 'day' }, { title: 'problem' }, { title: 'mend' }],
-          differences.map((d) => [d.hop, d.pipeline, d.day, d.problem, d.mend]),
+          [{ title: 'hop' }, { title: 'pipeline' }, { title: 'day' }, { title: 'problem' }, { title: 'fix' }],
+          differences.map((d) => [d.hop, d.pipeline, d.day, d.problem, d.fix]),
         );
       return void cli.stdout.write(`${linesOf(result).join('\n')}\n`);
     });
   addExamples(command, [['verify', 'prove that every hop holds the same']]);
 }
 
-function differenceText({ hop, pipeline, day, problem, mend }: Verification['differences'][number]): string {
-  return `${hop}: ${pipeline}${day === null ? '' : ` ${day}`}: ${problem}\n  mend: ${mend}\n`;
+function differenceText({ hop, pipeline, day, problem, fix }: Verification['differences'][number]): string {
+  return `${hop}: ${pipeline}${day === null ? '' : ` ${day}`}: ${problem}\n  fix: ${fix}\n`;
 }
 
 /** Warnings, what was compared, and one line of verdict at the end. */
@@ -43,10 +43,10 @@ function linesOf({ answers, pruned, slices, rows, targets, differences, warnings
   const verdict =
     differences.length === 0
       ? 'no difference: every hop holds the same, and no check that blocks is broken'
-      : `${counted(differences.length, 'difference')}: each stands above with its mend`;
+      : `${counted(differences.length, 'difference')}: each stands above with its fix`;
   const aside = warnings.length === 0 ? '' : `; ${counted(warnings.length, 'warning')}`;
   return [
-    ...warnings.map((w) => `warning: ${w.hop}: ${w.pipeline} ${w.day ?? ''}: ${w.problem}; ${w.mend}`),
+    ...warnings.map((w) => `warning: ${w.hop}: ${w.pipeline} ${w.day ?? ''}: ${w.problem}; ${w.fix}`),
     `vault: ${counted(answers, 'answer')}${gone}`,
     `lake: ${content({ slices, rows })}`,
     ...targets.map((t) => `${t.target}: ${content(t)} compared with the lake, ${counted(t.checks, 'check')} run`),

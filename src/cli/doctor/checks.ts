@@ -1,4 +1,4 @@
-/** What `doctor` looks at. Every check is small, changes nothing that stays, and knows the mend. */
+/** What `doctor` looks at. Every check is small, changes nothing that stays, and knows the fix. */
 import { access, constants, mkdtemp, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -82,7 +82,7 @@ export function checkNode(version: string): Finding {
 function checkSettings(config: Config): Finding {
   const files = config.files.join(' and ');
   if (config.warnings.length === 0) return ok(files);
-  return warning(`${files}: ${config.warnings.join('; ')}`, 'mend the environment, or ignore it knowingly');
+  return warning(`${files}: ${config.warnings.join('; ')}`, 'fix the environment, or ignore it knowingly');
 }
 
 function checkToday({ today }: Config): Finding {
@@ -112,7 +112,7 @@ async function checkEans({ eans: { file, query } }: Config): Promise<Finding> {
 
 async function checkHome(home: string): Promise<Finding> {
   const there = await nearestFolder(home);
-  const mend = 'let this user write there, or name another folder in PARTNER_ETL_HOME';
+  const fix = 'let this user write there, or name another folder in PARTNER_ETL_HOME';
   try {
     if (there !== home) {
       await access(there, constants.W_OK);
@@ -122,7 +122,7 @@ async function checkHome(home: string): Promise<Finding> {
     await rm(await mkdtemp(path.join(home, '.doctor-')), { recursive: true });
     return ok(home);
   } catch (error) {
-    return broken(`${there} cannot be written to (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`, mend);
+    return broken(`${there} cannot be written to (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`, fix);
   }
 }
 
@@ -133,9 +133,9 @@ async function checkDisk(home: string): Promise<Finding> {
 
 export function judgeDisk(freeMiB: number): Finding {
   const detail = `${freeMiB.toLocaleString('en-US')} MiB free`;
-  const mend = 'make room, or name a folder on a larger disk in PARTNER_ETL_HOME';
-  if (freeMiB < LEAST_MIB) return broken(detail, mend);
-  return freeMiB < ROOMY_MIB ? warning(detail, mend) : ok(detail);
+  const fix = 'make room, or name a folder on a larger disk in PARTNER_ETL_HOME';
+  if (freeMiB < LEAST_MIB) return broken(detail, fix);
+  return freeMiB < ROOMY_MIB ? warning(detail, fix) : ok(detail);
 }
 
 /** The folder itself, or the nearest one above it that exists. */
@@ -232,7 +232,7 @@ export function clientOf({ credentials, baseUrl }: PartnerSettings): string {
 
 const GRAVITY: readonly CheckState[] = ['broken', 'warning', 'ok', 'skipped'];
 
-/** Several findings as one: the state and the mend of the gravest, the details of all. */
+/** Several findings as one: the state and the fix of the gravest, the details of all. */
 export function together(findings: readonly { readonly about: string; readonly finding: Finding }[]): Finding {
   if (findings.length === 1) return findings[0]!.finding;
   const [gravest] = findings.toSorted((a, b) => GRAVITY.indexOf(a.finding.state) - GRAVITY.indexOf(b.finding.state));

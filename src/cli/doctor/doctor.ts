@@ -1,4 +1,4 @@
-/** `doctor`: checks everything that a run needs and says the mend. Asks the service for nothing, unless --online. */
+/** `doctor`: checks everything that a run needs and says how to fix it. Asks the service for nothing, unless --online. */
 import { access } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { pipelines } from '../../../pipelines/index.ts';
@@ -33,7 +33,7 @@ interface DoctorOptions {
 export function register(program: Command, context: CliContext): void {
   const command = program
     .command('doctor')
-    .summary('check everything and say the mend')
+    .summary('check everything and say how to fix it')
     .description(
       'Checks Node, settings, the home directory and whose it is, the state and its backup, disk, both warehouses, time zones, the receiver of push messages, ' +
         'signatures, credentials and the token on disk. With --online also the credentials, every endpoint, the clock and the webhook. ' +
@@ -257,12 +257,12 @@ export function documentOf(findings: readonly NamedFinding[]) {
 
 const STATE_WIDTH = 7;
 
-/** A line for each finding, with the mend below what has one, and the sum of it. */
+/** A line for each finding, with the fix below what has one, and the sum of it. */
 export function linesOf(findings: readonly NamedFinding[]): string[] {
   const width = Math.max(...findings.map(({ check }) => check.length));
-  const lines = findings.flatMap(({ check, state, detail, mend }) => [
+  const lines = findings.flatMap(({ check, state, detail, fix }) => [
     `${state.padEnd(STATE_WIDTH)}  ${check.padEnd(width)}  ${detail}`,
-    ...(mend === null ? [] : [`${' '.repeat(STATE_WIDTH + width + 4)}mend: ${mend}`]),
+    ...(fix === null ? [] : [`${' '.repeat(STATE_WIDTH + width + 4)}fix: ${fix}`]),
   ]);
   const count = findings.filter(({ state }) => state === 'broken').length;
   return [...lines, count === 0 ? 'Nothing is broken.' : `${count} broken.`];

@@ -7,7 +7,7 @@ export interface Finding {
   readonly state: CheckState;
   readonly detail: string;
   /** What the operator does about it; null when there is nothing to do. */
-  readonly mend: string | null;
+  readonly fix: string | null;
 }
 
 export interface NamedFinding extends Finding {
@@ -24,17 +24,17 @@ export async function guarded(look: () => Finding | Promise<Finding>): Promise<F
 }
 
 export function ok(detail: string): Finding {
-  return { state: 'ok', detail, mend: null };
+  return { state: 'ok', detail, fix: null };
 }
 
-export function warning(detail: string, mend: string): Finding {
-  return { state: 'warning', detail, mend };
+export function warning(detail: string, fix: string): Finding {
+  return { state: 'warning', detail, fix };
 }
 
-export function broken(detail: string, mend: string): Finding {
-  return { state: 'broken', detail, mend };
+export function broken(detail: string, fix: string): Finding {
+  return { state: 'broken', detail, fix };
 }
 
 export function skipped(detail: string): Finding {
-  return { state: 'skipped', detail, mend: null };
+  return { state: 'skipped', detail, fix: null };
 }

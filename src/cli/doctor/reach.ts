@@ -80,11 +80,11 @@ export async function checkOwnReceiver(
   webhookPath: string,
   clock: Clock,
 ): Promise<Finding> {
-  const mend = 'start partner-etl serve; messages that come meanwhile are lost after a quarter of an hour';
-  if (receiver === null) return warning('no receiver is at work here', mend);
+  const fix = 'start partner-etl serve; messages that come meanwhile are lost after a quarter of an hour';
+  if (receiver === null) return warning('no receiver is at work here', fix);
   const url = reachable(receiver.url);
   const reached = await reach(url, { clock, receiver, isOwnAddress: true });
-  if ('failed' in reached) return broken(`${url} does not answer (${shown(reached.failed)})`, mend);
+  if ('failed' in reached) return broken(`${url} does not answer (${shown(reached.failed)})`, fix);
   if (reached.isOurs) return judgeOurs(url, reached.status, webhookPath);
   return broken(
     `${url} answers ${reached.status}, but it is not the receiver of this installation`,
@@ -121,7 +121,7 @@ function judgeStranger(at: string, status: number, webhookPath: string, isReceiv
   if (status === 404)
     return broken(`${at} answers 404`, `let it lead to the path ${webhookPath} of the receiver, or set push.path`);
   if (status >= 500)
-    return broken(`${at} answers ${status}: the proxy finds no receiver`, 'start partner-etl serve, or mend the proxy');
+    return broken(`${at} answers ${status}: the proxy finds no receiver`, 'start partner-etl serve, or fix the proxy');
   if (status >= 300 && status < 400)
     return broken(
       `${at} answers ${status}, a redirect, which no message follows`,

@@ -96,10 +96,10 @@ const WRONG_SKEW_MS = 300_000;
 export function judgeSkew(skewMs: number): Finding {
   const seconds = Math.round(Math.abs(skewMs) / 1000);
   const detail = seconds <= 1 ? 'as the service’s' : `${seconds} s ${skewMs > 0 ? 'ahead of' : 'behind'} the service’s`;
-  const mend = 'let this machine keep time: timedatectl set-ntp true, or another time service';
+  const fix = 'let this machine keep time: timedatectl set-ntp true, or another time service';
   if (Math.abs(skewMs) > WRONG_SKEW_MS)
-    return broken(`${detail}: days are taken for others, and tokens for fresh when they are not`, mend);
-  return Math.abs(skewMs) > UNEASY_SKEW_MS ? warning(detail, mend) : ok(detail);
+    return broken(`${detail}: days are taken for others, and tokens for fresh when they are not`, fix);
+  return Math.abs(skewMs) > UNEASY_SKEW_MS ? warning(detail, fix) : ok(detail);
 }
 
 class Visit {
@@ -158,8 +158,8 @@ class Visit {
     } catch (thrown) {
       this.world.signal.throwIfAborted();
       const { message, hint, code } = asEtlError(thrown);
-      const mend = hint ?? `look at service.….${name} in config/default.yaml: path, version, media type`;
-      const finding = code === BUDGET_USED ? warning(message, mend) : broken(message, mend);
+      const fix = hint ?? `look at service.….${name} in config/default.yaml: path, version, media type`;
+      const finding = code === BUDGET_USED ? warning(message, fix) : broken(message, fix);
       this.findings.push({ check, ...finding });
     } finally {
       over.abort();

@@ -5,7 +5,7 @@ import { parseSignature } from '../../serve/signature/header.ts';
 import { signatureFault, verifyingKey } from '../../serve/signature/signature.ts';
 import { broken, type Finding, ok } from './finding.ts';
 
-const MEND = 'install a Node with full OpenSSL (the official builds have it); until then no push message is accepted';
+const FIX = 'install a Node with full OpenSSL (the official builds have it); until then no push message is accepted';
 
 export async function checkSignatures(): Promise<Finding> {
   const { publicKey, privateKey } = await promisify(generateKeyPair)('rsa', { modulusLength: 2048 });
@@ -13,12 +13,12 @@ export async function checkSignatures(): Promise<Finding> {
   const signature = sign('RSA-SHA256', body, privateKey).toString('base64');
   const header = parseSignature(`keyId=1, algorithm="rsa-sha256", signature=${signature}`);
   if (typeof header !== 'object' || !('signature' in header))
-    return broken('a signature header of our own is not read', MEND);
+    return broken('a signature header of our own is not read', FIX);
   const key = verifyingKey(publicKey.export({ type: 'spki', format: 'der' }).toString('base64'));
-  if ('unfit' in key) return broken(`a key of our own is not taken: ${key.unfit}`, MEND);
+  if ('unfit' in key) return broken(`a key of our own is not taken: ${key.unfit}`, FIX);
   const fault = signatureFault(key, header.signature, body);
-  if (fault !== null) return broken(`a signature of our own is not accepted: ${fault}`, MEND);
+  if (fault !== null) return broken(`a signature of our own is not accepted: ${fault}`, FIX);
   if (signatureFault(key, header.signature, Buffer.from('{"event":"forged"}')) === null)
-    return broken('a forged message is accepted', MEND);
+    return broken('a forged message is accepted', FIX);
   return ok('a throw-away key signs, our check accepts it, and refuses the same over another body');
 }

@@ -111,7 +111,7 @@ async function finish({ json }: InitOptions, after: CliContext, { file, answers,
   const findings = await diagnose(looking, { online: answers.asksService });
   if (json) return printJson(after.stdout, { file, written, environment, doctor: documentOf(findings) });
   const isSound = findings.every(({ state }) => state !== 'broken');
-  const next = isSound ? 'Next: partner-etl run' : 'Next: mend what is broken, and ask again: partner-etl doctor';
+  const next = isSound ? 'Next: partner-etl run' : 'Next: fix what is broken, and ask again: partner-etl doctor';
   after.stdout.write(`${[...linesOf(findings), '', next].join('\n')}\n`);
 }
 

@@ -25,7 +25,7 @@ export function describeFailure(thrown: unknown, { verbose, secrets }: FailureOp
   if (said.length > MOST_LINES) lines.push(`  and ${said.length - MOST_LINES} more`);
   const reason = reasonOf(error);
   if (reason !== null) lines.push(`  why: ${foreignText(reason, secrets, LONGEST_LINE)}`);
-  if (error.hint !== undefined) lines.push(`  mend: ${foreignText(error.hint, secrets, LONGEST_LINE)}`);
+  if (error.hint !== undefined) lines.push(`  fix: ${foreignText(error.hint, secrets, LONGEST_LINE)}`);
   if (verbose) lines.push(`  code: ${error.kind}/${error.code}`, ...stackOf(error, secrets));
   return lines.join('\n');
 }
@@ -43,7 +43,7 @@ export function failureLine(
     {
       code: error.code,
       ...(reason === null ? {} : { why: shown(reason) }),
-      ...(error.hint === undefined ? {} : { mend: shown(error.hint) }),
+      ...(error.hint === undefined ? {} : { fix: shown(error.hint) }),
       ...fieldsAbout(error.concern),
       ...(verbose ? { kind: error.kind, stack: stackOf(error, secrets).join('\n') } : {}),
     },

@@ -52,11 +52,11 @@ function plainLog({ screen, secrets, verbose, quiet }: LogOptions): Log {
     (word: string) =>
     (message: string, fields: Record<string | symbol, unknown> = {}) => {
       if (fields[TOLD_AT_END] === true) return;
-      const { mend, ...others } = plainFields(fields);
+      const { fix, ...others } = plainFields(fields);
       const known = Object.entries(others).map(([name, value]) => `${name}=${asText(value)}`);
       const details = known.length === 0 ? '' : ` (${known.join(' ')})`;
       screen.print(foreignText(`${word}: ${message}${details}`, secrets(), LONGEST_LINE));
-      if (mend !== undefined) screen.print(`  mend: ${foreignText(asText(mend), secrets(), LONGEST_LINE)}`);
+      if (fix !== undefined) screen.print(`  fix: ${foreignText(asText(fix), secrets(), LONGEST_LINE)}`);
     };
   const nothing = () => undefined;
   return {

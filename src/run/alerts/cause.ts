@@ -1,4 +1,4 @@
-/** A cause for telling somebody: what is wrong, since when, what that means, and the commands that look at it and mend it. */
+/** A cause for telling somebody: what is wrong, since when, what that means, and the commands that look at it and fix it. */
 import { z } from 'zod';
 
 export const CAUSE_KINDS = [
@@ -21,7 +21,7 @@ export const causeShape = z.object({
   since: z.iso.datetime(),
   means: z.string(),
   look: z.string(),
-  mend: z.string(),
+  fix: z.string(),
 });
 export type Cause = Readonly<z.infer<typeof causeShape>>;
 

@@ -8,7 +8,7 @@ import { foreignText } from '../../core/redact.ts';
 import { readCircuit } from '../../partner/token-circuit.ts';
 import { inboxSize } from '../../store/inbox.ts';
 import { driftAfter } from '../../store/runs.ts';
-import { mendOn } from '../../warehouse/checks.ts';
+import { fixOn } from '../../warehouse/checks.ts';
 import type { HoldRecord } from '../../warehouse/target.ts';
 import { type RunContext, settingsOf } from '../context.ts';
 import { credentialPairs } from '../partners.ts';
@@ -34,7 +34,7 @@ type Wanted = Pick<AlertSettings, 'causes' | 'freshness' | 'pushDays'>;
 const HOUR_MS = 3_600_000;
 /** Of a field's name, which is the service's. */
 const FIELD_CHARS = 80;
-const MEND_CHARS = 400;
+const FIX_CHARS = 400;
 /** Days of one check that are told one by one. */
 const MOST_DAYS = 10;
 /** A whole history is looked through but once, and the newest of it says enough. */
@@ -82,7 +82,7 @@ function heldCause(hold: HoldRecord): Cause {
   const { pipeline, slice_day: day, reason, rows, rows_before: before, held_at: since } = hold;
   const why =
     'check' in hold ? `it breaks the check ${String(hold.check)}` : `${rows} rows, ${before} before (${reason})`;
-  const mend = 'mend' in hold ? `${String(hold.mend)}; ` : '';
+  const fix = 'fix' in hold ? `${String(hold.fix)}; ` : '';
   return {
     key: `held/${pipeline}/${day}`,
     kind: 'slice_held',
@@ -90,7 +90,7 @@ function heldCause(hold: HoldRecord): Cause {
     since,
     means: 'the warehouse keeps what it had of that day; every run looks at it again',
     look: `partner-etl explain ${pipeline} ${day}`,
-    mend: `${mend}if it is right after all: partner-etl release ${pipeline} ${day}`,
+    fix: `${fix}if it is right after all: partner-etl release ${pipeline} ${day}`,
   };
 }
 
@@ -113,7 +113,7 @@ async function lateCauses(
       since: isoTime(context.clock.now() - (late.hours - mostHours) * HOUR_MS),
       means: 'numbers of the newest days are missing or old; older days are as they were',
       look: 'partner-etl status',
-      mend: `partner-etl run ${name}`,
+      fix: `partner-etl run ${name}`,
     });
   }
   return causes;
@@ -174,7 +174,7 @@ async function pushCauses(context: RunContext, mostDays: number): Promise<Cause[
       since: `${addDays(from, mostDays + 1)}T00:00:00.000Z`,
       means: 'the subscription, the way to the receiver, or the receiver may be broken',
       look: 'partner-etl doctor --online',
-      mend: 'partner-etl subscriptions test',
+      fix: 'partner-etl subscriptions test',
     },
   ];
 }
@@ -208,12 +208,12 @@ function driftCause({ pipeline, kind, field }: DriftRecord): DriftCause {
     what: `${pipeline}: ${kind} "${shown}" was seen`,
     means: 'the service answered in a shape that is not known here; rows are loaded as far as they can be read',
     look: 'partner-etl status',
-    mend: 'see whether the numbers are still what they were; what is not known lies in the column extra',
+    fix: 'see whether the numbers are still what they were; what is not known lies in the column extra',
   };
 }
 
 /** What a check finds on one day says nothing of another one: each is told, unless they are too many to tell apart. */
-function checkCauses({ pipeline, kind, field }: DriftRecord, { days, mend }: CheckedOn): DriftCause[] {
+function checkCauses({ pipeline, kind, field }: DriftRecord, { days, fix }: CheckedOn): DriftCause[] {
   const shown = foreignText(field, [], FIELD_CHARS);
   const about = `the check ${kind.slice(CHECK.length)} found something${field === NO_FIELD ? '' : ` in ${shown}`}`;
   const cause = (when: string, what: string, day: Day): DriftCause => ({
@@ -222,7 +222,7 @@ function checkCauses({ pipeline, kind, field }: DriftRecord, { days, mend }: Che
     what: `${what}: ${about}`,
     means: 'a check that warns; the slice is published all the same',
     look: `partner-etl explain ${pipeline} ${day}`,
-    mend: foreignText(mendOn(mend, day), [], MEND_CHARS),
+    fix: foreignText(fixOn(fix, day), [], FIX_CHARS),
   });
   const [first, last] = [days[0], days.at(-1)];
   if (first === undefined || last === undefined) return [];

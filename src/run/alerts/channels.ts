@@ -26,12 +26,12 @@ export function channelsOf({ webhooks, mail }: AlertSettings, clock: Clock): Cha
 
 function webhook({ name, kind, variable }: AlertWebhook, url: string, clock: Clock): Channel {
   const channel = `webhook ${name}`;
-  const mend = `check ${variable}, and that this machine may reach what it names`;
+  const fix = `check ${variable}, and that this machine may reach what it names`;
   return {
     name: channel,
     send: async (message) => {
       const body = JSON.stringify(kind === 'slack' ? { text: slackText(message) } : message.document);
-      const status = await inTime(clock, channel, mend, async (signal) => {
+      const status = await inTime(clock, channel, fix, async (signal) => {
         // An agent of its own: a connection that is kept would keep the process.
         const dispatcher = new Agent();
         try {
@@ -43,7 +43,7 @@ function webhook({ name, kind, variable }: AlertWebhook, url: string, clock: Clo
           await dispatcher.destroy();
         }
       });
-      if (status < 200 || status >= 300) throw undelivered(channel, `it answered ${status}`, mend);
+      if (status < 200 || status >= 300) throw undelivered(channel, `it answered ${status}`, fix);
       return `answered ${status}`;
     },
   };
@@ -51,12 +51,12 @@ function webhook({ name, kind, variable }: AlertWebhook, url: string, clock: Clo
 
 function mailing(mail: AlertMail, clock: Clock): Channel {
   const { host, port, secure, user, password, from, to } = mail;
-  const mend =
+  const fix =
     'check alerts.mail in the settings, PARTNER_ETL_SMTP_PASSWORD, and that this machine may reach the mail server';
   return {
     name: 'mail',
     send: async ({ subject, text }) =>
-      inTime(clock, 'mail', mend, async (signal) => {
+      inTime(clock, 'mail', fix, async (signal) => {
         const { createTransport } = await import('nodemailer');
         const transport = createTransport({
           ...{ host, port, secure },
@@ -85,7 +85,7 @@ function mailing(mail: AlertMail, clock: Clock): Channel {
 async function inTime<T>(
   clock: Clock,
   channel: string,
-  mend: string,
+  fix: string,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const stop = new AbortController();
@@ -93,7 +93,7 @@ async function inTime<T>(
   const late = new Promise<never>((_, reject) => {
     const giveUp = () => {
       stop.abort();
-      reject(undelivered(channel, `no answer within ${LONGEST_MS / 1000} s`, mend));
+      reject(undelivered(channel, `no answer within ${LONGEST_MS / 1000} s`, fix));
     };
     clock.sleep(LONGEST_MS, over.signal).then(giveUp, () => undefined); // rejected: it was done in time
   });
@@ -103,14 +103,14 @@ async function inTime<T>(
     if (error instanceof EtlError) throw error;
     const { code, responseCode } = error as { readonly code?: unknown; readonly responseCode?: unknown };
     const told = [code, responseCode].filter((one) => typeof one === 'string' || typeof one === 'number');
-    throw undelivered(channel, told.join(' ') || 'it failed', mend);
+    throw undelivered(channel, told.join(' ') || 'it failed', fix);
   } finally {
     over.abort();
   }
 }
 
-function undelivered(channel: string, why: string, mend: string): EtlError {
-  return new EtlError('failed', 'alert_undelivered', `${channel}: the message was not taken: ${why}`, { hint: mend });
+function undelivered(channel: string, why: string, fix: string): EtlError {
+  return new EtlError('failed', 'alert_undelivered', `${channel}: the message was not taken: ${why}`, { hint: fix });
 }
 
 /** Slack reads three characters as markup; commands stand out as code. */
@@ -118,7 +118,7 @@ function slackText({ subject, text }: AlertMessage): string {
   const escaped = (part: string) => part.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
   const lines = text.split('\n').map((line) => {
     const [, before = '', command] = /^(.*?)(partner-etl [^"]*)$/.exec(line) ?? [];
-    return command && /^ {2}(?:look|mend): /.test(line) ? `${escaped(before)}\`${escaped(command)}\`` : escaped(line);
+    return command && /^ {2}(?:look|fix): /.test(line) ? `${escaped(before)}\`${escaped(command)}\`` : escaped(line);
   });
   const whole = [`*${escaped(subject)}*`, ...lines].join('\n');
   return whole.length <= SLACK_CHARS ? whole : `${whole.slice(0, SLACK_CHARS)}…`;

@@ -88,7 +88,7 @@ function linesOf({ cause, returned }: KnownCause): string[] {
     `- ${cause.what} (since ${minute(cause.since)}${again})`,
     `  means: ${cause.means}`,
     `  look: ${cause.look}`,
-    `  mend: ${cause.mend}`,
+    `  fix: ${cause.fix}`,
   ];
 }
 

@@ -128,7 +128,7 @@ function causeOf({ pipelines, command, startedMs, verdict, codes, unstarted }: O
       ? 'nothing was fetched or loaded; the warehouse is as it was'
       : 'what could be loaded is loaded; the rest is as it was, and the next run goes on there',
     look: unstarted ? 'partner-etl doctor' : 'partner-etl status',
-    mend: `partner-etl ${command}`,
+    fix: `partner-etl ${command}`,
   };
 }
 
@@ -144,9 +144,9 @@ export function refusedCause(code: string, since: string): Cause {
     kind: 'refused',
     what: what ?? `the service refused our calls (${code})`,
     since,
-    means: 'nothing is fetched until that is mended; what is loaded stays as it is',
+    means: 'nothing is fetched until that is fixed; what is loaded stays as it is',
     look: 'partner-etl doctor',
-    mend: isBan
+    fix: isBan
       ? 'check PARTNER_AUTH_URL; else wait, or ask the service to lift the ban'
       : 'check PARTNER_CLIENT_ID and PARTNER_CLIENT_SECRET, then: partner-etl doctor --online',
   };

@@ -7,7 +7,7 @@
  * The list (src/extract/erasures.ts) comes right before the lake: from then on the service's answers are masked before any stage sees
  * them, so that what a night brings is what the lake says, and no version is written for the mask. The lake changes in one commit.
  * Every other step finds by itself what it has left to do, so a command that was killed, or a target that was out of reach, is
- * mended by the same command. The targets respell rows and receipts where they stand and load nothing: an erasure is no restatement.
+ * fixed by the same command. The targets respell rows and receipts where they stand and load nothing: an erasure is no restatement.
  */
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';

@@ -81,7 +81,7 @@ export async function respellLake(
 function unreadable({ name }: Pipeline, thrown: unknown): EtlError {
   return new EtlError('failed', 'lake_file', asEtlError(thrown).message, {
     concern: { pipeline: name },
-    hint: `partner-etl verify names what is damaged in lake/${name}, and the replay that mends it`,
+    hint: `partner-etl verify names what is damaged in lake/${name}, and the replay that fixes it`,
   });
 }
 

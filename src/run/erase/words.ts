@@ -11,7 +11,6 @@ const WORDS: ReadonlySet<string> = new Set([
   'field',
   'fix',
   'message',
-  'mend',
   'url',
 ]);
 

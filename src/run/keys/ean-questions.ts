@@ -38,12 +38,12 @@ async function takeQuery(query: string, targets: readonly Target[], list: EanLis
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new EtlError('usage', 'ean_query', `the query for EANs fails in ${target.name}: ${why}`, {
       cause,
-      hint: 'mend eans.query in the settings; try it with partner-etl sql',
+      hint: 'fix eans.query in the settings; try it with partner-etl sql',
     });
   });
   if (!columns.some((name) => name.toLowerCase() === 'ean'))
     throw new EtlError('usage', 'ean_query', `the query for EANs yields ${columns.join(', ')}, but no column ean`, {
-      hint: 'mend eans.query in the settings: it yields ean and, if wanted, price and condition',
+      hint: 'fix eans.query in the settings: it yields ean and, if wanted, price and condition',
     });
   takeRows(
     rows.map((row) => Object.fromEntries(columns.map((name, i) => [name, row[i]]))),

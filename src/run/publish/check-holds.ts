@@ -15,7 +15,7 @@ import {
   type BrokenCheck,
   brokenText,
   type Check,
-  mendOn,
+  fixOn,
   readChecks,
 } from '../../warehouse/checks.ts';
 import type { HoldRecord, HoldTold, LoadSlice, Target } from '../../warehouse/target.ts';
@@ -25,7 +25,7 @@ import type { RunContext } from '../context.ts';
 export interface CheckHold extends HoldRecord {
   /** The check that keeps it back; of several the first. */
   readonly check: string;
-  readonly mend: string;
+  readonly fix: string;
 }
 
 type WithState = Pick<RunContext, 'state'>;
@@ -54,12 +54,12 @@ export async function keepHolds(
   holds: readonly CheckHold[],
 ): Promise<void> {
   if (sameHolds(before, holds)) return;
-  const rows = holds.map(({ check, mend, ...hold }) => ({ ...hold, check_name: check, fix: mend }));
+  const rows = holds.map(({ check, ...hold }) => ({ ...hold, check_name: check }));
   await writeCheckHolds(state, target, rows);
 }
 
-function holdIn({ target: _, check_name: check, fix: mend, slice_day, ...hold }: CheckHoldRow): CheckHold {
-  return { ...hold, slice_day: slice_day as Day, check, mend };
+function holdIn({ target: _, check_name: check, slice_day, ...hold }: CheckHoldRow): CheckHold {
+  return { ...hold, slice_day: slice_day as Day, check };
 }
 
 /** Whether they keep back the same contents for the same reasons. */
@@ -129,7 +129,7 @@ async function holdOf(
     fetch_id: content.fetch_id,
     held_at: before?.held_at ?? isoTime(context.clock.now()),
     check: broken[0]?.check ?? '',
-    mend: mendOn(broken[0]?.mend ?? '', content.day),
+    fix: fixOn(broken[0]?.fix ?? '', content.day),
   };
 }
 

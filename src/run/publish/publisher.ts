@@ -10,7 +10,7 @@ import { childrenOf } from '../../core/pipeline.ts';
 import type { DriftRecord } from '../../core/records.ts';
 import { spanning } from '../../core/tracer.ts';
 import { driftField, driftKind } from '../../warehouse/check-drift.ts';
-import { brokenText, type Check, mendOn } from '../../warehouse/checks.ts';
+import { brokenText, type Check, fixOn } from '../../warehouse/checks.ts';
 import type { CheckWarning, PublishResult, Target } from '../../warehouse/target.ts';
 import type { RunContext } from '../context.ts';
 import type { RunLedger } from '../ledger.ts';
@@ -82,11 +82,11 @@ export class Publisher {
   /** Logs what broke checks; what was published in spite of one is drift of the answer that brought it. */
   private tellChecks({ name: target }: Target, result: PublishResult | null, holds: Published['holds']): void {
     const { context, ledger } = this.options;
-    for (const { pipeline, slice_day: day, digest, detail, mend } of holds)
+    for (const { pipeline, slice_day: day, digest, detail, fix } of holds)
       if (this.isNew([pipeline, day, digest]))
         context.log.warn(`${pipeline} ${day} is held: ${detail}`, {
           code: 'check',
-          mend,
+          fix,
           target,
           pipeline,
           slice: day,
@@ -94,10 +94,10 @@ export class Publisher {
     for (const warning of result?.warnings ?? []) {
       const { check, field, rows, pipeline, day, fetch_id } = warning;
       if (!this.isNew([check, field, rows, pipeline, day])) continue;
-      const mend = mendOn(warning.mend, day);
+      const fix = fixOn(warning.fix, day);
       context.log.warn(`${pipeline} ${day ?? ''}: ${brokenText(warning)}`, {
         code: 'check',
-        mend,
+        fix,
         target,
         pipeline,
         slice: day,
@@ -118,14 +118,14 @@ export class Publisher {
 
 /** One record for a fetch that brought several such days. */
 function addDrift(drift: DriftRecord[], warning: CheckWarning): void {
-  const { pipeline, day, fetch_id, rows, example, mend } = warning;
+  const { pipeline, day, fetch_id, rows, example, fix } = warning;
   const [kind, field] = [driftKind(warning), driftField(warning)];
   const at = drift.findIndex(
     (d) => d.kind === kind && d.field === field && d.fetch_id === fetch_id && d.pipeline === pipeline,
   );
   const { count, check } = drift[at] ?? { count: 0, check: undefined };
   const days = [...new Set([...(check?.days ?? []), ...(day === null ? [] : [day])])].sort();
-  const record = { pipeline, fetch_id, kind, field, count: count + rows, example, check: { days, mend } };
+  const record = { pipeline, fetch_id, kind, field, count: count + rows, example, check: { days, fix } };
   if (at < 0) drift.push(record);
   else drift[at] = record;
 }

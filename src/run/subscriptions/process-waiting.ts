@@ -154,8 +154,8 @@ class Follower {
     const error = asEtlError(thrown);
     if (error.code === 'still_pending' || error.code === 'no_process') return error;
     const { kind, code, message, concern, cause, hint } = error;
-    const mend = [hint, takeUp(this.id)].filter((part) => part !== undefined).join('; then ');
-    return new EtlError(kind, code, message, { concern, cause, hint: mend });
+    const fix = [hint, takeUp(this.id)].filter((part) => part !== undefined).join('; then ');
+    return new EtlError(kind, code, message, { concern, cause, hint: fix });
   }
 }
 

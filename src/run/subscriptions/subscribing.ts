@@ -162,13 +162,13 @@ function startedBy(answer: StartAnswer, what: string): ProcessStatus {
 }
 
 /** The same, with how to find out what became of a request whose answer was lost. */
-async function hinted(request: Promise<StartAnswer>, mend: string): Promise<StartAnswer> {
+async function hinted(request: Promise<StartAnswer>, fix: string): Promise<StartAnswer> {
   try {
     return await request;
   } catch (error) {
     if (!(error instanceof EtlError) || error.code !== 'perhaps_done') throw error;
     const { kind, code, message, concern, cause } = error;
-    const hint = `find out before it is sent again: ${mend}`;
+    const hint = `find out before it is sent again: ${fix}`;
     throw new EtlError(kind, code, message, { concern, cause, hint });
   }
 }

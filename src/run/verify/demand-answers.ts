@@ -23,7 +23,7 @@ export async function demandAnswers(
   for (const one of [pipeline, ...childrenOf(context.pipelines, pipeline)])
     for (const [day, entry] of await context.lake.slices(one.name))
       if (day >= from)
-        // Of a file that is damaged nobody knows what it stood on: it is what the replay mends.
+        // Of a file that is damaged nobody knows what it stood on: it is what the replay fixes.
         for (const id of await fetchesNamed(context, engine, [entry]).catch(() => [])) named.add(id);
   const lost: Lost[] = [];
   for (const fetch of fetches) {

@@ -10,7 +10,7 @@ import type { Lake } from '../../lake/lake.ts';
 import type { RunContext } from '../context.ts';
 
 /** The command that makes a slice again whose files are damaged. What it lost to another day is known by the service alone. */
-export function mendOf(pipeline: Pipeline, { content: { day }, moved }: SliceEntry): string {
+export function fixOf(pipeline: Pipeline, { content: { day }, moved }: SliceEntry): string {
   const range = `${parentName(pipeline)} --from ${day} --to ${day}`;
   return moved ? `partner-etl backfill ${range} --refetch` : `partner-etl replay ${range}`;
 }
@@ -18,7 +18,7 @@ export function mendOf(pipeline: Pipeline, { content: { day }, moved }: SliceEnt
 /** What keeps a file from being read that is sound. */
 const OF_THE_MACHINE = /permission denied|too many open files|no space left|out of memory|input\/output error/i;
 
-/** An error over a file of the lake names its slice and the mend; any other stays as it is. */
+/** An error over a file of the lake names its slice and the fix; any other stays as it is. */
 export async function namingSlice({ lake, pipelines }: RunContext, error: EtlError): Promise<EtlError> {
   // The lines behind the first are DuckDB's view of our SQL, which names files that are sound.
   const [said = ''] = error.message.split('\n');
@@ -31,7 +31,7 @@ export async function namingSlice({ lake, pipelines }: RunContext, error: EtlErr
     return new EtlError('failed', 'damaged_slice', `${file.path} cannot be read: ${why}`, {
       concern: { ...error.concern, pipeline: pipeline.name, day: file.day, file: file.path },
       cause: error.cause,
-      hint: `make it again: ${mendOf(pipeline, entry)}`,
+      hint: `make it again: ${fixOf(pipeline, entry)}`,
     });
   }
   return error;

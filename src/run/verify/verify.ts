@@ -11,20 +11,20 @@ import { differingSums } from '../../engine/control-sums.ts';
 import { Engine, quoteName, readParquet } from '../../engine/duckdb.ts';
 import { readReleased } from '../../store/check-holds.ts';
 import { placeOf } from '../../store/fetches.ts';
-import { brokenText, mendOn } from '../../warehouse/checks.ts';
+import { brokenText, fixOn } from '../../warehouse/checks.ts';
 import { type Reading, type Receipts, receiptsOf, type Target } from '../../warehouse/target.ts';
 import type { TargetName } from '../../warehouse/target-name.ts';
 import type { RunContext } from '../context.ts';
 import { checksFor } from '../publish/check-holds.ts';
 import { answersBehind, lostBeside } from './answers-behind.ts';
-import { mendOf, sliceProblem } from './slice-problem.ts';
+import { fixOf, sliceProblem } from './slice-problem.ts';
 
 export interface Difference {
   readonly hop: 'vault' | 'lake' | 'duckdb' | 'postgres';
   readonly pipeline: string;
   readonly day: string | null;
   readonly problem: string;
-  readonly mend: string;
+  readonly fix: string;
 }
 
 /** What was compared with the lake in a target. */
@@ -95,24 +95,24 @@ async function verifyVault(
   let [answers, pruned] = [0, 0];
   if (!isNamed(pipeline)) return { answers, pruned };
   const needed = await answersNeeded(context, engine, pipeline);
-  const found = (day: string | null, problem: string, mend: string) =>
-    differences.push({ hop: 'vault', pipeline: pipeline.name, day, problem, mend });
+  const found = (day: string | null, problem: string, fix: string) =>
+    differences.push({ hop: 'vault', pipeline: pipeline.name, day, problem, fix });
   const underHolds = await standingUnderHolds(context, pipeline);
-  const mend = (fetchId: string, from: string | null, to: string | null, file?: string) =>
+  const fix = (fetchId: string, from: string | null, to: string | null, file?: string) =>
     underHolds.has(fetchId) ? restore(pipeline, file) : refetch(pipeline, from, to, file);
   for await (const state of answersBehind(context.vault, needed.keys())) {
     if (state.kind === 'missing') {
       const { from, to } = needed.get(state.fetchId)!;
-      found(from, `the record of fetch ${state.fetchId} is missing`, mend(state.fetchId, from, to, STATE_FILE));
+      found(from, `the record of fetch ${state.fetchId} is missing`, fix(state.fetchId, from, to, STATE_FILE));
     } else if (state.kind === 'pruned') pruned += 1;
     else answers += 1;
     if (state.kind !== 'damaged') continue;
     const { fetch_id: id, window_from: from, window_to: to } = state.fetch;
-    found(from, state.problem, mend(id, from, to, fileOf(state.fetch)));
+    found(from, state.problem, fix(id, from, to, fileOf(state.fetch)));
   }
   if (!pipeline.source.isByRange)
     for (const { fetch, problem } of await lostBeside(context, pipeline, needed))
-      warnings.push({ hop: 'vault', pipeline: pipeline.name, ...mendOfLost(context, pipeline, fetch), problem });
+      warnings.push({ hop: 'vault', pipeline: pipeline.name, ...fixOfLost(context, pipeline, fetch), problem });
   return { answers, pruned };
 }
 
@@ -147,37 +147,37 @@ async function standingUnderHolds({ lake }: RunContext, pipeline: Pipeline): Pro
 }
 
 function lakeDifference(pipeline: Pipeline, entry: SliceEntry, problem: string): Difference {
-  return { hop: 'lake', pipeline: pipeline.name, day: entry.content.day, problem, mend: mendOf(pipeline, entry) };
+  return { hop: 'lake', pipeline: pipeline.name, day: entry.content.day, problem, fix: fixOf(pipeline, entry) };
 }
 
 /** Compares a target with the lake, reads it whole, and runs every check. */
 async function verifyTarget(context: RunContext, target: Target, found: Found): Promise<ComparedTarget> {
   const { name } = target;
   const compared = { target: name, slices: 0, rows: 0, checks: 0 };
-  const mend = `partner-etl rebuild --target ${name}`;
+  const fix = `partner-etl rebuild --target ${name}`;
   const all = (problem: string, how: string): Difference => ({
     hop: name,
     pipeline: 'all',
     day: null,
     problem,
-    mend: how,
+    fix: how,
   });
   try {
     await target.reading(async (warehouse) => {
       if (!(await warehouse.exists())) {
-        found.differences.push(all('the warehouse does not exist yet', mend));
+        found.differences.push(all('the warehouse does not exist yet', fix));
         return;
       }
       const receipts = await warehouse.receipts();
       const lacking = await warehouse.lacking();
       for (const pipeline of context.pipelines) {
         context.progress.note(`${pipeline.name}: ${name}`);
-        const open = { name, warehouse, receipts, lacking, mend };
+        const open = { name, warehouse, receipts, lacking, fix };
         found.differences.push(...(await verifyRows(context, pipeline, open, compared)));
       }
       context.progress.note(`checks: ${name}`);
       const damage = await damageOf(warehouse);
-      if (damage !== null) found.differences.push(all(damage, mend));
+      if (damage !== null) found.differences.push(all(damage, fix));
       // A warehouse that an older program wrote last: checks may need tables that are still to be made.
       if (lacking.length > 0) found.warnings.push(all(oldTables(lacking), 'partner-etl run'));
       else compared.checks = await verifyChecks(context, target, { warehouse, receipts }, found);
@@ -186,7 +186,7 @@ async function verifyTarget(context: RunContext, target: Target, found: Found): 
     const error = asEtlError(thrown);
     if (error.kind === 'usage') throw error;
     const isDamaged = error.code === 'damaged_warehouse' || error.code === 'engine_open';
-    found.differences.push(all(error.message, isDamaged ? mend : (error.hint ?? 'partner-etl doctor')));
+    found.differences.push(all(error.message, isDamaged ? fix : (error.hint ?? 'partner-etl doctor')));
   }
   return compared;
 }
@@ -211,22 +211,22 @@ interface OpenTarget {
   readonly receipts: Receipts;
   /** Migrations that it lacks. */
   readonly lacking: readonly string[];
-  readonly mend: string;
+  readonly fix: string;
 }
 
 /** Compares the target's rows, summed by day, with the lake. */
 async function verifyRows(
   context: RunContext,
   pipeline: Pipeline,
-  { name, warehouse, receipts, lacking, mend }: OpenTarget,
+  { name, warehouse, receipts, lacking, fix }: OpenTarget,
   compared: { slices: number; rows: number },
 ): Promise<Difference[]> {
-  const found = (day: string | null, problem: string, how = mend): Difference => ({
+  const found = (day: string | null, problem: string, how = fix): Difference => ({
     hop: name,
     pipeline: pipeline.name,
     day,
     problem,
-    mend: how,
+    fix: how,
   });
   try {
     const slices = await context.lake.slices(pipeline.name);
@@ -248,7 +248,7 @@ async function verifyRows(
     for (const day of sums.keys())
       if (!slices.has(day))
         differences.push(
-          found(day, 'it has rows that the lake does not know', unknownDay(context, pipeline, day, mend)),
+          found(day, 'it has rows that the lake does not know', unknownDay(context, pipeline, day, fix)),
         );
     const wrong = pipeline.versions?.within === null ? await warehouse.wrongEnds(pipeline) : 0;
     if (wrong > 0) differences.push(found(null, `${wrong} versions do not end where the next one begins`));
@@ -277,24 +277,20 @@ async function verifyChecks(
 ): Promise<number> {
   const [checks, released] = [await checksFor(context, target), await readReleased(context.state.db)];
   for (const found of await warehouse.broken(checks)) {
-    const { pipeline, day, severity, mend } = found;
+    const { pipeline, day, severity, fix } = found;
     const digest = day === null ? undefined : receiptsOf(receipts, pipeline).get(day);
     const isWarning = severity === 'warn' || (digest !== undefined && released.has(digest));
     const list = isWarning ? warnings : differences;
-    list.push({ hop: target.name, pipeline, day, problem: brokenText(found), mend: mendOn(mend, day) });
+    list.push({ hop: target.name, pipeline, day, problem: brokenText(found), fix: fixOn(fix, day) });
   }
   return checks.length;
 }
 
 /** From the day of the answer on. */
-function mendOfLost(
-  { timeZone }: RunContext,
-  { name }: Pipeline,
-  fetch: FetchRecord,
-): Pick<Difference, 'day' | 'mend'> {
+function fixOfLost({ timeZone }: RunContext, { name }: Pipeline, fetch: FetchRecord): Pick<Difference, 'day' | 'fix'> {
   const day = dayAt(Date.parse(fetch.finished_at), timeZone);
   const restored = fromBackup(fileOf(fetch) ?? STATE_FILE);
-  return { day, mend: `${restored}, then partner-etl replay ${name} --from ${day} --to ${day}` };
+  return { day, fix: `${restored}, then partner-etl replay ${name} --from ${day} --to ${day}` };
 }
 
 /** What holds the answer, relative to the home directory. */

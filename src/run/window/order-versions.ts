@@ -157,7 +157,7 @@ const SEEDED_AT_ONCE = 31;
 
 /**
  * Writes the first versions of every slice that has rows and no history, each as known from its own fetch on. Once there is one
- * for all, it costs a look at two tables. Slices whose file cannot be read are left; they begin when they are mended.
+ * for all, it costs a look at two tables. Slices whose file cannot be read are left; they begin when they are fixed.
  */
 export async function seedHistory(context: RunContext, engine: Engine, items: Pipeline, outDir: string): Promise<void> {
   const versions = historyOf(context, items);

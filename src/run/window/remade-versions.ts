@@ -18,8 +18,8 @@ import { sliceProblem } from '../verify/slice-problem.ts';
 import { historyOf, knownVersions, sightAt } from './order-versions.ts';
 import { takeFromVault } from './window.ts';
 
-/** Mends the history of the days of the range; returns how many slices were made again. Errors: `failed/no_history`. */
-export async function mendHistory(session: Session, items: Pipeline, range: DayRange): Promise<number> {
+/** Fixes the history of the days of the range; returns how many slices were made again. Errors: `failed/no_history`. */
+export async function fixHistory(session: Session, items: Pipeline, range: DayRange): Promise<number> {
   const { context } = session;
   const versions = historyOf(context, items);
   if (!versions) return 0;

@@ -14,7 +14,7 @@ import type { HeldDay, Replay } from '../sources/source.ts';
 import { demandKnown } from '../verify/demand-answers.ts';
 import { amendLosers } from './moved.ts';
 import { heldWithoutOutdated, historyOf, seedHistory, toldSlices, versionChanges } from './order-versions.ts';
-import { mendHistory } from './remade-versions.ts';
+import { fixHistory } from './remade-versions.ts';
 import { applyWindow, takeFromVault } from './window.ts';
 
 /** Normalises the newest stored answer of every wanted day again, and loads what differs. */
@@ -26,7 +26,7 @@ export function replayDays(
   return runSession(given, command, [pipeline], async (session) => {
     const { context } = session;
     const answers = await answersToReplay(context, pipeline, { range, isWanted });
-    session.tally.changed += await mendHistory(session, pipeline, range);
+    session.tally.changed += await fixHistory(session, pipeline, range);
     context.progress.begin(pipeline.name, answers.length, 'answer');
     for (const [index, { fetch, days }] of answers.entries()) {
       if (context.signal.aborted) break;

@@ -116,7 +116,7 @@ export async function whatChanges(
     }
     return { ...about, items: await compare(engine, pipeline, filesBefore, filesAfter, days) };
   } catch (error) {
-    // A file that is damaged is mended by this very commit; numbers for people must not stop it.
+    // A file that is damaged is fixed by this very commit; numbers for people must not stop it.
     context.log.debug(`${pipeline.name}: what changed could not be counted`, { pipeline: pipeline.name, error });
     return { ...about, items: null };
   }

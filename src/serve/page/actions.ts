@@ -87,7 +87,7 @@ export class Actions {
     if (end.exitCode === EXIT.done) return 'done.';
     if (end.exitCode === EXIT.locked) return 'another run is at work and holds the lock. Try again when it has ended.';
     const [error] = outcome.safeParse(end.document).data?.errors ?? [];
-    if (error) return `${line(error.message)}.${error.hint ? ` Mend: ${line(error.hint)}.` : ''}`;
+    if (error) return `${line(error.message)}.${error.hint ? ` Fix: ${line(error.hint)}.` : ''}`;
     if (end.exitCode === EXIT.setAside) return 'done, but something is still held or rejected.';
     const said = end.said.map(failureSaid).find((text) => text !== null);
     return said ? `failed: ${line(said)}.` : `failed with exit code ${end.exitCode}; the log of serve tells why.`;

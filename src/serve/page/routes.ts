@@ -230,7 +230,7 @@ class PageRoutes {
     const { message, hint, code, concern } = asEtlError(error);
     this.options.log.error(`the status page failed: ${message}`, { code, ...fieldsAbout(concern) });
     const shown = (text: string) => foreignText(text, this.options.secrets, 400);
-    const about = hint === undefined ? '' : ` Mend: ${shown(hint)}.`;
+    const about = hint === undefined ? '' : ` Fix: ${shown(hint)}.`;
     const failed = {
       status: 500 as const,
       code,

@@ -65,7 +65,7 @@ export interface SchedulerView {
 const MINUTE_MS = 60_000;
 /** A run that was asked to stop is told as hung after this; the slice in hand may take some minutes. */
 const HUNG_AFTER_MS = MINUTE_MS;
-/** And then it is ended by force: the next run mends what a kill leaves, and a run that hangs would block all that follow. */
+/** And then it is ended by force: the next run fixes what a kill leaves, and a run that hangs would block all that follow. */
 const KILL_AFTER_MS = 15 * MINUTE_MS;
 /** While a run is locked out it is tried again after 1, 2, … and at the most so many minutes. */
 const LONGEST_PAUSE_MINUTES = 5;

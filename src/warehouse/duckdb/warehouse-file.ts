@@ -32,7 +32,7 @@ const queues = new Map<string, Promise<unknown>>();
 let opened = 0;
 
 const NAME = 'warehouse.duckdb';
-const MEND = 'make it again from the lake: partner-etl rebuild --target duckdb';
+const FIX = 'make it again from the lake: partner-etl rebuild --target duckdb';
 const { warehouseMemoryMiB: memoryMiB } = LIMITS;
 
 export class WarehouseFile {
@@ -106,7 +106,7 @@ export class WarehouseFile {
       throw new EtlError('failed', 'damaged_warehouse', `${this.path} is damaged`, {
         cause,
         concern: { file: this.path },
-        hint: MEND,
+        hint: FIX,
       });
     }
   }
@@ -137,7 +137,7 @@ export class WarehouseFile {
       throw new EtlError('failed', 'engine_open', `DuckDB cannot open ${this.path}, nor a copy of it`, {
         cause,
         concern: { file: this.path },
-        hint: MEND,
+        hint: FIX,
       });
     } finally {
       // What is open stays readable; nothing is left behind, also by a kill.

@@ -5,7 +5,7 @@ import { postgresBookkeeping } from './bookkeeping.ts';
 import type { Sessions } from './sessions.ts';
 
 const TIMEOUT_MS = 30_000;
-/** The oldest release that its makers still mend. */
+/** The oldest release that its makers still fix. */
 const OLDEST_VERSION = 140_000;
 
 interface Server {

@@ -15,7 +15,7 @@ const CONNECTION: Verdict = {
 const LOGIN: Verdict = {
   kind: 'usage',
   code: 'postgres_login',
-  hint: 'the server refuses user, password or database: mend PARTNER_ETL_POSTGRES_URL',
+  hint: 'the server refuses user, password or database: fix PARTNER_ETL_POSTGRES_URL',
 };
 const BUSY: Verdict = {
   kind: 'retry',

@@ -84,7 +84,7 @@ async function replaceRows(
   return rows;
 }
 
-/** Whether the server's statistics of the table, if it has any, are of far fewer rows. It would mend that by itself, but only after the commit. */
+/** Whether the server's statistics of the table, if it has any, are of far fewer rows. It would fix that by itself, but only after the commit. */
 async function isMostlyNew(client: Client, pipeline: Pipeline, rows: number): Promise<boolean> {
   const known = await client.query<{ rows: number }>(
     'SELECT reltuples AS rows FROM pg_class WHERE oid = $1::regclass',

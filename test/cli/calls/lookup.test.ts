@@ -148,7 +148,7 @@ describe('commissions that the service does not tell', () => {
     expect(lines(out)).toEqual([...[a, b].map((ean) => expect.stringMatching(`^${ean}: refused: .*1\\.234567`)), '']);
   });
 
-  it('what is refused for 20 EANs, one by one, is a wrong request: 1, with the mend, and the rest is not asked', async () => {
+  it('what is refused for 20 EANs, one by one, is a wrong request: 1, with the fix, and the rest is not asked', async () => {
     const eans = world.sandbox.eans(150);
     const { code, out, err } = await lookup(['commission', ...eans, '--price', '1.234567']);
     expect(code).toBe(1);
@@ -156,7 +156,7 @@ describe('commissions that the service does not tell', () => {
     expect(told).toHaveLength(150 + 1);
     expect(told.filter((line) => line.includes(': refused: ')).length).toBeGreaterThanOrEqual(20);
     expect(told.at(-2)).toMatch(/^\d{13}: failed: /);
-    expect(err).toContain('mend: the request itself seems to be wrong');
+    expect(err).toContain('fix: the request itself seems to be wrong');
   });
 
   it('--json names outcome and reason', async () => {

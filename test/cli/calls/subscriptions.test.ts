@@ -109,7 +109,7 @@ describe('create', () => {
   it('that is still pending when the time is over ends with 1, and is taken up again', async () => {
     const { code, err } = await typed(['create', OURS, '--resources', 'SHIPMENT', '--timeout', '1']);
     expect(code).toBe(1);
-    const [, again = ''] = /mend: go on waiting with: partner-etl subscriptions wait (\d+)\n/.exec(err) ?? [];
+    const [, again = ''] = /fix: go on waiting with: partner-etl subscriptions wait (\d+)\n/.exec(err) ?? [];
     expect(await typed(['wait', again, '--json'])).toMatchObject({
       code: 0,
       out: expect.stringContaining('"SUCCESS"'),
@@ -121,7 +121,7 @@ describe('create', () => {
     const { code, err, asked } = await typed(['create', OURS, '--resources', 'SHIPMENT']);
     expect([code, asked['subscription-create']]).toEqual([1, 1]);
     expect(err).toContain('may have been carried out');
-    expect(err).toContain('mend: find out before it is sent again: partner-etl subscriptions list');
+    expect(err).toContain('fix: find out before it is sent again: partner-etl subscriptions list');
   });
 });
 
@@ -163,7 +163,7 @@ describe('update', () => {
     const id = await subscribed();
     const { code, err } = await typed(['update', '77', '--add', 'SHIPMENT']);
     expect(code).toBe(1);
-    expect(err).toContain(`there is no subscription 77\n  mend: there is ${id}`);
+    expect(err).toContain(`there is no subscription 77\n  fix: there is ${id}`);
   });
 });
 
@@ -179,7 +179,7 @@ describe('delete', () => {
     const { code, err } = await typed(['delete', '5']);
     expect([code, err]).toEqual([
       1,
-      expect.stringContaining('there is no subscription 5\n  mend: there are none at all'),
+      expect.stringContaining('there is no subscription 5\n  fix: there are none at all'),
     ]);
   });
 });

@@ -71,7 +71,7 @@ describe('doctor --alert', () => {
   const checks = async (env: Environment, words = ['--alert']) => {
     const { stdout } = await run(['doctor', '--json', ...words], { env });
     const report = JSON.parse(stdout.text) as {
-      checks: { check: string; state: string; detail: string; mend: string }[];
+      checks: { check: string; state: string; detail: string; fix: string }[];
     };
     return report.checks.filter(({ check }) => /alert|webhook|mail/.test(check));
   };
@@ -89,14 +89,14 @@ describe('doctor --alert', () => {
       { PARTNER_ETL_ALERT_SLACK_URL: slack.url, PARTNER_ETL_SMTP_PASSWORD: 'a-password' },
     );
     expect(await checks(env)).toEqual([
-      { check: 'webhook default', state: 'ok', detail: 'a test was sent: answered 200', mend: null },
+      { check: 'webhook default', state: 'ok', detail: 'a test was sent: answered 200', fix: null },
       {
         check: 'webhook slack',
         state: 'broken',
         detail: 'webhook slack: the message was not taken: it answered 404',
-        mend: expect.stringContaining('PARTNER_ETL_ALERT_SLACK_URL'),
+        fix: expect.stringContaining('PARTNER_ETL_ALERT_SLACK_URL'),
       },
-      { check: 'mail', state: 'ok', detail: 'a test was sent: accepted for 1', mend: null },
+      { check: 'mail', state: 'ok', detail: 'a test was sent: accepted for 1', fix: null },
     ]);
     expect(JSON.parse(hook.bodies[0]!)).toMatchObject({ title: 'shop', status: 'test', causes: [] });
     expect(mail.mails[0]).toContain('Subject: [shop] test');
@@ -105,7 +105,7 @@ describe('doctor --alert', () => {
   test('without a channel says how to set one up; without --alert nothing is sent', async () => {
     const { PARTNER_ETL_ALERT_URL: _, ...none } = await environment();
     expect(await checks(none)).toMatchObject([
-      { state: 'warning', mend: expect.stringContaining('PARTNER_ETL_ALERT_URL') },
+      { state: 'warning', fix: expect.stringContaining('PARTNER_ETL_ALERT_URL') },
     ]);
     expect(await checks(await environment(), [])).toMatchObject([
       { state: 'ok', detail: expect.stringMatching(/^webhook default;/) },

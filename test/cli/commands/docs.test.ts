@@ -57,7 +57,7 @@ describe('without a warehouse and without credentials', () => {
   test('--answers says to run first, and writes nothing', async () => {
     const { code, stderr } = await run(['docs', '--answers', '--out', 'a'], { cwd, env });
     expect(code).toBe(1);
-    expect(stderr.text).toContain('mend: load something first: partner-etl run');
+    expect(stderr.text).toContain('fix: load something first: partner-etl run');
     expect(await readdir(cwd)).not.toContain('a');
   });
 

@@ -178,9 +178,9 @@ describe('serve', () => {
   test.each<[string, object, string]>([
     ['with a certificate that is not there', { tls: { certFile: 'no.crt', keyFile: 'no.key' } }, 'let a proxy end TLS'],
     ['on an address that this machine has not', { host: '192.0.2.1' }, 'push.host'],
-  ])('a receiver %s is wrong usage, with the mend', async (_, push, mend) => {
+  ])('a receiver %s is wrong usage, with the fix', async (_, push, fix) => {
     const { code, stderr } = await run(['serve'], { env: await home(push) });
     expect(code).toBe(EXIT.usage);
-    expect(stderr.text).toContain(mend);
+    expect(stderr.text).toContain(fix);
   });
 });

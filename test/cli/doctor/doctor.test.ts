@@ -17,7 +17,7 @@ interface Report {
     readonly check: string;
     readonly state: string;
     readonly detail: string;
-    readonly mend: string | null;
+    readonly fix: string | null;
   }[];
 }
 
@@ -66,24 +66,24 @@ describe('doctor --online', () => {
     expect(stateOf(report, 'webhook')).toBe('skipped');
   });
 
-  test('an endpoint that refuses is broken with its mend, and the others are still asked', async () => {
+  test('an endpoint that refuses is broken with its fix, and the others are still asked', async () => {
     const { env, sandbox } = await sandboxEnvironment();
     sandbox.addFault({ endpoint: 'orders', kind: 'status', status: 400 });
     const { code, report } = await diagnose(env, ['--online']);
     expect(code).toBe(1);
     const broken = report.checks.filter(({ state }) => state === 'broken');
-    expect(broken).toMatchObject([{ check: 'orders call', mend: expect.any(String) }]);
+    expect(broken).toMatchObject([{ check: 'orders call', fix: expect.any(String) }]);
     expect(stateOf(report, 'commissions call')).toBe('ok');
   });
 
-  test('a clock that is wrong is told with the mend', async () => {
+  test('a clock that is wrong is told with the fix', async () => {
     const { env } = await sandboxEnvironment();
     const root = await place();
     const fast = { env, cwd: root, packageRoot: root, nowMs: NOW + 40_000 };
     const { stdout } = await run(['doctor', '--online', '--json'], fast);
     const { checks } = JSON.parse(stdout.text) as Report;
     expect(checks.find(({ check }) => check === 'clock')).toMatchObject({
-      ...{ state: 'warning', mend: expect.stringContaining('timedatectl') },
+      ...{ state: 'warning', fix: expect.stringContaining('timedatectl') },
       detail: expect.stringMatching(/^\d+ s ahead of the service’s$/),
     });
   });
@@ -129,7 +129,7 @@ describe('the home directory', () => {
     const other = uid + 1;
     expect(await checkHomeRights(folder, other)).toMatchObject({
       state: 'broken',
-      mend: expect.stringContaining('chown'),
+      fix: expect.stringContaining('chown'),
     });
     expect(await checkHomeParts(folder, other)).toMatchObject({
       state: 'broken',
@@ -140,7 +140,7 @@ describe('the home directory', () => {
   test('that others may write to is broken', async () => {
     const folder = await home();
     await chmod(folder, 0o777);
-    expect(await checkHomeRights(folder, uid)).toMatchObject({ state: 'broken', mend: `chmod go-w ${folder}` });
+    expect(await checkHomeRights(folder, uid)).toMatchObject({ state: 'broken', fix: `chmod go-w ${folder}` });
   });
 
   test('may be a link itself, but links in it are warned of', async () => {
@@ -174,7 +174,7 @@ describe('doctor', () => {
     expect(report.checks.find(({ check }) => check === 'today')).toMatchObject({
       state: 'warning',
       detail: expect.stringMatching(/2026-03-01.*no alert/),
-      mend: expect.stringContaining('PARTNER_ETL_TODAY'),
+      fix: expect.stringContaining('PARTNER_ETL_TODAY'),
     });
     expect(stderr.lines.filter((line) => line.includes('PARTNER_ETL_TODAY'))).toHaveLength(1);
     expect(stateOf((await diagnose({})).report, 'today')).toBe('ok');
@@ -217,15 +217,15 @@ describe('doctor', () => {
     });
     const token = (JSON.parse(again.stdout.text) as Report).checks.find(({ check }) => check === 'token');
     expect(sandbox.stats.tokenRequests).toBe(1);
-    expect(token).toMatchObject({ state: 'broken', mend: expect.stringContaining('PARTNER_CLIENT_SECRET') });
+    expect(token).toMatchObject({ state: 'broken', fix: expect.stringContaining('PARTNER_CLIENT_SECRET') });
   });
 
-  test('a Postgres that cannot be reached is broken, with a mend and without its password', async () => {
+  test('a Postgres that cannot be reached is broken, with a fix and without its password', async () => {
     const env = { PARTNER_ETL_POSTGRES_URL: 'postgres://etl:pw-pw-pw@127.0.0.1:1/none' };
     const { report, stdout, stderr } = await diagnose(env);
     expect(report.checks.find(({ check }) => check === 'postgres')).toMatchObject({
       state: 'broken',
-      mend: expect.any(String),
+      fix: expect.any(String),
     });
     expect(stdout.text + stderr.text).not.toContain('pw-pw-pw');
   });
@@ -241,13 +241,13 @@ describe('doctor', () => {
     expect(stderr.text).toContain('config/local.yaml:1');
   });
 
-  test('people get a line for each check, and the mend below what is broken', async () => {
+  test('people get a line for each check, and the fix below what is broken', async () => {
     const root = await place();
     const { stdout } = await run(['doctor'], { cwd: root, packageRoot: root });
     expect(stdout.lines).toContainEqual(expect.stringMatching(/^ok +node +Node \d/));
     const at = stdout.lines.findIndex((line) => line.startsWith('broken'));
     expect(stdout.lines[at]).toContain('PARTNER_BASE_URL, PARTNER_AUTH_URL');
-    expect(stdout.lines[at + 1]).toMatch(/^ +mend: set what is missing/);
+    expect(stdout.lines[at + 1]).toMatch(/^ +fix: set what is missing/);
     expect(stdout.lines.at(-1)).toBe('1 broken.');
   });
 

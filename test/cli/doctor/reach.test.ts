@@ -29,15 +29,15 @@ async function receiving(options: SceneOptions = {}) {
 }
 
 const own = async (announced: AnnouncedReceiver | null) => {
-  const { state, detail, mend } = await checkOwnReceiver(announced, '/push', clock);
-  return `${state}: ${detail.replaceAll(/:\d+\//g, ':PORT/')}; ${mend ?? 'nothing to mend'}`;
+  const { state, detail, fix } = await checkOwnReceiver(announced, '/push', clock);
+  return `${state}: ${detail.replaceAll(/:\d+\//g, ':PORT/')}; ${fix ?? 'nothing to fix'}`;
 };
 
 describe('our own receiver, at work', () => {
   test('refuses an unsigned message and proves who it is', async () => {
     const { announced, receiver } = await receiving();
     expect(await own(announced)).toBe(
-      'ok: http://127.0.0.1:PORT/push is our receiver, which refuses an unsigned message; nothing to mend',
+      'ok: http://127.0.0.1:PORT/push is our receiver, which refuses an unsigned message; nothing to fix',
     );
     expect(receiver.counts.refused.no_signature).toBe(1);
     expect(receiver.counts.accepted).toBe(0);
@@ -77,7 +77,7 @@ describe('our own receiver, at work', () => {
 });
 
 describe('what is not our receiver', () => {
-  test('is told when none is at work, with the mend', async () => {
+  test('is told when none is at work, with the fix', async () => {
     expect(await own(null)).toMatch(/^warning: no receiver is at work here; start partner-etl serve/);
   });
 
@@ -129,8 +129,8 @@ test.each<[string, Reached, boolean, RegExp]>([
   [PLAIN, ours(400), true, /^broken: .* no https address; subscribe with one/],
   ['no \u001b[31maddress', ours(400), true, /^broken: no (?!.*\u001b)/],
 ])('a subscription to %j that gives %j is judged (receiving: %s)', (url, reached, isReceiving, expected) => {
-  const { state, detail, mend } = judgeReached(url, reached, '/push', isReceiving);
-  expect(`${state}: ${detail}; ${mend}`).toMatch(expected);
+  const { state, detail, fix } = judgeReached(url, reached, '/push', isReceiving);
+  expect(`${state}: ${detail}; ${fix}`).toMatch(expected);
 });
 
 test('what a receiver announces is there until it ends', async () => {

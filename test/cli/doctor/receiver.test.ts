@@ -24,8 +24,8 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const found = async (changed: Partial<PushSettings>, nowMs = validUntilMs - 100 * MS_PER_DAY) => {
-  const { state, detail, mend } = await checkReceiver({ ...settings, ...changed }, nowMs);
-  return `${state}: ${detail}${mend === null ? '' : `; ${mend}`}`;
+  const { state, detail, fix } = await checkReceiver({ ...settings, ...changed }, nowMs);
+  return `${state}: ${detail}${fix === null ? '' : `; ${fix}`}`;
 };
 
 test.each<[string, Partial<PushSettings>, RegExp]>([

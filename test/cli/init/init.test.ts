@@ -32,7 +32,7 @@ describe('init', () => {
       '  export PARTNER_CLIENT_SECRET_FILE=/path/to/a/file/with/mode/600',
     ]);
     expect(stdout.text).toMatch(/^ok +node +Node \d/m);
-    expect(stdout.lines.at(-1)).toBe('Next: mend what is broken, and ask again: partner-etl doctor');
+    expect(stdout.lines.at(-1)).toBe('Next: fix what is broken, and ask again: partner-etl doctor');
     expect(await readdir(root)).toEqual(['config']);
     const shipped = await loadConfig({ env: {}, cwd: await emptyFolder(), packageRoot: await place() });
     const config = await loadConfig({ env: {}, cwd: root, packageRoot: root });

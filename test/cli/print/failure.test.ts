@@ -15,7 +15,7 @@ describe('a failure', () => {
     expect(tell(error)).toEqual([
       'partner-etl: orders 2026-03-01..2026-03-07, request f01: the service answered 500 five times',
       '  why: socket hang up',
-      '  mend: try again later',
+      '  fix: try again later',
     ]);
   });
 
@@ -30,7 +30,7 @@ describe('a failure', () => {
     [
       'something that is no error',
       'just text',
-      ['partner-etl: just text', expect.stringMatching(/^ {2}mend: .*--verbose/)],
+      ['partner-etl: just text', expect.stringMatching(/^ {2}fix: .*--verbose/)],
     ],
     ['an error of ours alone', new EtlError('usage', 'x', 'wrong'), ['partner-etl: wrong']],
     [

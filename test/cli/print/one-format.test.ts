@@ -9,7 +9,7 @@ import { typedIn } from '../typed.ts';
 let world: World;
 beforeAll(async () => {
   world = await openWorld({ ordersPerDay: 30, lookbackDays: 2, windowDays: 2 });
-  const header = ['severity: warn', 'about: nothing was sold', 'pipeline: orders', 'mend: fetch D again'];
+  const header = ['severity: warn', 'about: nothing was sold', 'pipeline: orders', 'fix: fetch D again'];
   const select = 'SELECT order_date AS slice_day FROM warehouse.fact_order_item WHERE {on_days:order_date}';
   await mkdir(path.join(world.home, 'checks'));
   await writeFile(
@@ -31,7 +31,7 @@ test('a run without a terminal says everything in text: progress, what checks fo
   expect(err).toMatch(/^orders: 1 window to fetch$/m);
   const { from } = world.lookback();
   expect(times(out + err, new RegExp(`orders ${from}: check mine`))).toBe(1);
-  expect(err).toContain(`  mend: fetch ${from} again\n`);
+  expect(err).toContain(`  fix: fetch ${from} again\n`);
   expect(out).toMatch(/^checks warned of \d+ things: see the log/m);
   expect(err).toMatch(/^partner-etl: commissions /m);
   expect(err).not.toMatch(/^error: /m);
@@ -48,7 +48,7 @@ test('with --log json every line is a JSON object with level, time and message, 
   const failed = lines.filter(({ level }) => level === 'error');
   expect(failed.length).toBeGreaterThan(0);
   expect(new Set(failed.map(({ request }) => request)).size).toBe(failed.length);
-  expect(failed[0]).toMatchObject({ pipeline: 'commissions', code: 'http_400', mend: expect.any(String) });
+  expect(failed[0]).toMatchObject({ pipeline: 'commissions', code: 'http_400', fix: expect.any(String) });
 });
 
 describe.each([

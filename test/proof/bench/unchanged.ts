@@ -96,7 +96,7 @@ async function fetchedBare(home: NightHome, folder: string): Promise<Fetched> {
 interface Left {
   readonly files: readonly string[];
   readonly bytes: number;
-  /** Of them those of answers in the vault, which are put over the same ones so that a damaged one is mended. */
+  /** Of them those of answers in the vault, which are put over the same ones so that a damaged one is fixed. */
   readonly answerBytes: number;
 }
 

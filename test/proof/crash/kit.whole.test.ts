@@ -29,7 +29,7 @@ beforeAll(async () => {
 afterAll(() => scene?.close());
 
 it.each(SHARE)(
-  '%s, seed %i: the next run ends in the warehouse of an undisturbed one, or it is told what mends it',
+  '%s, seed %i: the next run ends in the warehouse of an undisturbed one, or it is told what fixes it',
   async (name, seed) => {
     const kinds = KINDS.filter((kind) => kind.name === name);
     const tallies = await Promise.all(kinds.map((kind) => roundsOf(stage, kind, { seed, rounds: 1 })));

@@ -40,7 +40,7 @@ export function membersIn(bytes) {
     const own = Buffer.from(text.slice(start, ++at), 'latin1');
     if (!isUtf8(own)) isSound = false;
     try {
-      // A lone surrogate and NUL are mended on the way, as in the warehouse.
+      // A lone surrogate and NUL are fixed on the way, as in the warehouse.
       return JSON.parse(own.toString('utf8')).toWellFormed().replaceAll('\0', '');
     } catch {
       isSound = false;

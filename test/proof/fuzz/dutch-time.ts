@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { dayAt, isDay } from '../../../src/core/days.ts';
 import { hostileText } from './hostile.ts';
-import { mended } from './plain-json.ts';
+import { fixed } from './plain-json.ts';
 import { type Subject, textOf, utf8 } from './subject.ts';
 import { cellsIn, handedOver, typedCells } from './typed.ts';
 import { isCalendarDay } from './values.ts';
@@ -81,8 +81,8 @@ async function prove(input: Uint8Array): Promise<void> {
     const { row } = typed.cells[i]!;
     const value = JSON.parse(json) as unknown;
     if (typeof value !== 'string') continue;
-    assert.equal(row?.time, handedOver(mended(value)));
-    const wanted = wantedOf(mended(value));
+    assert.equal(row?.time, handedOver(fixed(value)));
+    const wanted = wantedOf(fixed(value));
     const told = [row.local_time, row.utc_time].map((text) => text ?? null);
     if (told[0] === null) strange++;
     // What has another shape may be understood or not; but never as a time that no calendar has.

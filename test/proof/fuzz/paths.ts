@@ -11,12 +11,12 @@ import { startService } from '../eyes/service.ts';
 import { alsoDamaged, choices, hostileText, jsonText, noNumber, numberLiteral } from './hostile.ts';
 import {
   depthOf,
+  fixed,
+  fixedValue,
   hasTwins,
   isMembers,
   type Members,
   member,
-  mended,
-  mendedValue,
   type Plain,
   plainJson,
 } from './plain-json.ts';
@@ -65,8 +65,8 @@ interface Row {
 
 /** null for what is set aside. */
 function rowOf(item: Plain): Row | null {
-  if (!isMembers(item) || hasTwins(item, mended) || depthOf(item) > DEEPEST) return null;
-  const sent = mendedValue(item) as typeof item;
+  if (!isMembers(item) || hasTwins(item, fixed) || depthOf(item) > DEEPEST) return null;
+  const sent = fixedValue(item) as typeof item;
   const cells: Record<string, string | null> = {};
   for (const { field, column, kind, required } of columns) {
     const wanted: Wanted = kindOf(kind)(member(sent, field) ?? null);

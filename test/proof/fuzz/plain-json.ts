@@ -84,15 +84,15 @@ export function hasTwins(value: Plain, spell: (name: string) => string = (name) 
 }
 
 /** As warehouses hold it: without NUL, and U+FFFD in the place of half a character. */
-export function mended(text: string): string {
+export function fixed(text: string): string {
   return text.toWellFormed().replaceAll('\0', '');
 }
 
-/** The same with every text mended. */
-export function mendedValue(value: Plain): Plain {
-  if (typeof value === 'string') return mended(value);
-  if (isMembers(value)) return { members: value.members.map(([name, one]) => [mended(name), mendedValue(one)]) };
-  return Array.isArray(value) ? (value as Plain[]).map(mendedValue) : value;
+/** The same with every text fixed. */
+export function fixedValue(value: Plain): Plain {
+  if (typeof value === 'string') return fixed(value);
+  if (isMembers(value)) return { members: value.members.map(([name, one]) => [fixed(name), fixedValue(one)]) };
+  return Array.isArray(value) ? (value as Plain[]).map(fixedValue) : value;
 }
 
 /** A decimal number as its digits and the power of ten that they are counted in; null for what is no number of JSON. */

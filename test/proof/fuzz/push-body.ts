@@ -8,11 +8,11 @@ import { exactText } from '../../../src/json/exact-json.ts';
 import { alsoDamaged, choices, hostileText, jsonText, numberLiteral } from './hostile.ts';
 import {
   depthOf,
+  fixedValue,
   isMembers,
   isNumeral,
   type Members,
   member,
-  mendedValue,
   type Plain,
   plainJson,
 } from './plain-json.ts';
@@ -37,11 +37,11 @@ function prove(body: Uint8Array): void {
     assert.ok(error instanceof EtlError, String(error));
     assert.equal(error.kind, 'failed');
     if (error.code === 'not_json') assert.ok(sound === undefined || isExcessive(sound), error.message);
-    else assert.ok(sound !== undefined && !isSoundMessage(mendedValue(sound)), error.message);
+    else assert.ok(sound !== undefined && !isSoundMessage(fixedValue(sound)), error.message);
     return;
   }
   assert.notEqual(sound, undefined, 'what is no JSON was read as a message');
-  const told = mendedValue(sound!) as Members;
+  const told = fixedValue(sound!) as Members;
   assert.ok(isSoundMessage(told), 'a message that breaks the contract was read');
   const event = member(told, 'event') as Members;
   const text = (value: Plain | undefined) => (isNumeral(value) ? value.number : value);

@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { EtlError } from '../../../src/core/errors.ts';
 import { type ReductionFormat, reductionLines } from '../../../src/extract/reduction-lines.ts';
 import { alsoDamaged, hostileText, noNumber, numberLiteral } from './hostile.ts';
-import { mended } from './plain-json.ts';
+import { fixed } from './plain-json.ts';
 import { type Subject, utf8 } from './subject.ts';
 
 const FORMAT: ReductionFormat = {
@@ -94,7 +94,7 @@ async function proveIn(file: string, input: Uint8Array): Promise<void> {
   const made = (await readFile(file, 'utf8')).split('\n').slice(0, -1);
   assert.deepEqual([made.length, told.lines], [lines.length, lines.length]);
   for (const [i, line] of lines.entries())
-    proveLine(JSON.parse(made[i]!) as Record<string, string>, mended(line), i, lower, header!);
+    proveLine(JSON.parse(made[i]!) as Record<string, string>, fixed(line), i, lower, header!);
 }
 
 function proveLine(

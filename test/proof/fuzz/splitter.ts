@@ -6,12 +6,12 @@ import { alsoDamaged, choices, hostileText, jsonText, numberLiteral } from './ho
 import {
   decimalOf,
   depthOf,
+  fixed,
+  fixedValue,
   hasTwins,
   isMembers,
   isNumeral,
   member,
-  mended,
-  mendedValue,
   type Plain,
   plainJson,
 } from './plain-json.ts';
@@ -112,7 +112,7 @@ function proveLine(answer: Uint8Array, line: Record<string, string | null>, of: 
 function expectedLine(of: Plain): { known: Record<string, string | null>; extra: (readonly [string, Plain])[] } {
   const known: Record<string, string | null> = {};
   const extra: (readonly [string, Plain])[] = [];
-  for (const [name, value] of (mendedValue(of) as { members: readonly (readonly [string, Plain])[] }).members) {
+  for (const [name, value] of (fixedValue(of) as { members: readonly (readonly [string, Plain])[] }).members) {
     const field = FIELDS.find((one) => one.field === name);
     if (field === undefined) {
       extra.push([name, storable(value)]);
@@ -145,7 +145,7 @@ function storable(value: Plain): Plain {
 function faultsOf(of: Plain): string[] {
   if (!isMembers(of)) return ['not_an_object'];
   return [
-    ...(hasTwins(of, mended) ? ['duplicate_key'] : []),
+    ...(hasTwins(of, fixed) ? ['duplicate_key'] : []),
     ...(depthOf(of) > LIMITS_OF_TESTS.itemDepth ? ['too_deep'] : []),
   ];
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { hostileText, noNumber, numberLiteral } from './hostile.ts';
-import { decimalOf, isNumeral, mended, type Plain, plainJson, scaled } from './plain-json.ts';
+import { decimalOf, fixed, isNumeral, type Plain, plainJson, scaled } from './plain-json.ts';
 import { type Subject, textOf, utf8 } from './subject.ts';
 import { cellsIn, handedOver, type Typed, typedCells } from './typed.ts';
 
@@ -28,12 +28,12 @@ export const wantedOf: Readonly<Record<string, (value: Plain) => Wanted>> = {
   },
   text: (value) => {
     if (isNumeral(value)) return value.number;
-    if (typeof value === 'string') return mended(value);
+    if (typeof value === 'string') return fixed(value);
     return value === null ? null : typeof value === 'boolean' ? String(value) : { reject: 'bad_text' };
   },
   day: (value) => {
     if (value === null) return null;
-    const text = isNumeral(value) ? value.number : typeof value === 'object' ? null : mended(String(value));
+    const text = isNumeral(value) ? value.number : typeof value === 'object' ? null : fixed(String(value));
     if (text === null) return { reject: 'bad_text' };
     return isCalendarDay(text.slice(0, 10)) && /^.{10}([T ]|$)/s.test(text) ? text.slice(0, 10) : { reject: 'bad_day' };
   },
@@ -41,7 +41,7 @@ export const wantedOf: Readonly<Record<string, (value: Plain) => Wanted>> = {
 
 function numberIn(value: Plain, read: (literal: string) => string | null, isDouble = false): Wanted {
   if (value === null) return null;
-  const literal = isNumeral(value) ? value.number : typeof value === 'string' ? mended(value) : '';
+  const literal = isNumeral(value) ? value.number : typeof value === 'string' ? fixed(value) : '';
   const power = Math.abs(Number(/[eE](.+)$/.exec(literal)?.[1] ?? 0));
   const isFar = power > FARTHEST_POWER && !isDouble;
   const read1 = decimalOf(literal) === null || isFar ? null : read(literal);
@@ -76,7 +76,7 @@ async function prove(input: Uint8Array): Promise<void> {
       typeof wanted === 'string' ? handedOver(wanted) : wanted,
       `${field} ${json}`,
     );
-    const literal = isNumeral(value) ? value.number : typeof value === 'string' ? mended(value) : '';
+    const literal = isNumeral(value) ? value.number : typeof value === 'string' ? fixed(value) : '';
     const isMoney = field === 'money' || field === 'percentage';
     if (isMoney && typeof wanted === 'string' && scaled(literal, 6)!.isRounded)
       rounded[field] = (rounded[field] ?? 0) + 1;

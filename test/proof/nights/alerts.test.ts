@@ -56,7 +56,7 @@ it('a held slice is told once by however many processes, after an endpoint was d
     since: expect.stringMatching(/^2026-03-20T04:/),
     means: expect.any(String),
     look: `partner-etl explain orders ${HELD}`,
-    mend: `if it is right after all: partner-etl release orders ${HELD}`,
+    fix: `if it is right after all: partner-etl release orders ${HELD}`,
     state: 'new',
     resolved_at: null,
   });
@@ -93,11 +93,11 @@ it('a night that fails, drift, and a report that stays away are told with their 
   expect(told(hook).at(-1)).toBe(`resolved ${key}:resolved late/orders:resolved`);
 });
 
-it('a check that warns is told for each day once, with its own mend on that day, and without a row', async () => {
+it('a check that warns is told for each day once, with its own fix on that day, and without a row', async () => {
   await open();
   const mine = path.join(world.home, 'checks', 'mine.sql');
   await mkdir(path.dirname(mine));
-  const header = ['severity: warn', 'about: nothing was sold', 'pipeline: orders', 'mend: fetch D again'];
+  const header = ['severity: warn', 'about: nothing was sold', 'pipeline: orders', 'fix: fetch D again'];
   const select = 'SELECT order_date AS slice_day, order_id FROM warehouse.fact_order_item WHERE {on_days:order_date}';
   await writeFile(mine, `${header.map((line) => `-- ${line}\n`).join('')}${select}`);
   await world.night(ORDERS);
@@ -113,7 +113,7 @@ it('a check that warns is told for each day once, with its own mend on that day,
     what: `orders ${from}: the check mine found something`,
     means: 'a check that warns; the slice is published all the same',
     look: `partner-etl explain orders ${from}`,
-    mend: `fetch ${from} again`,
+    fix: `fetch ${from} again`,
   });
   expect(hook.bodies[0]).not.toContain(world.itemOn(HELD).orderId);
   passHours(24);

@@ -52,7 +52,7 @@ it.each<[string, string, (record: FetchRecord) => Promise<void>]>([
   const before = await stoodOn();
   await damage(before.record);
   restate(addDays(first, 1), commission);
-  expect((await differences()).map(({ hop, mend }) => [hop, mend.includes('--refetch')])).toEqual([['vault', true]]);
+  expect((await differences()).map(({ hop, fix }) => [hop, fix.includes('--refetch')])).toEqual([['vault', true]]);
 
   // The day that is another one, and those that are only written again.
   expect(await refetch()).toMatchObject({ slices_changed: 4, slices_unchanged: 0 });
@@ -76,8 +76,5 @@ it('under a slice whose newer answer is held comes back from a backup, since the
   await writeFile(at(file), 'damaged');
   expect(await refetch()).toMatchObject({ slices_held: 1 });
   const [difference, ...others] = await differences();
-  expect([difference?.mend, others]).toEqual([
-    `restore ${file} from a backup; the rows themselves are in the lake`,
-    [],
-  ]);
+  expect([difference?.fix, others]).toEqual([`restore ${file} from a backup; the rows themselves are in the lake`, []]);
 });

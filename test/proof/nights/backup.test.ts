@@ -86,7 +86,7 @@ beforeAll(async () => {
 
 const verifyOf = async (home: string) => {
   const { code, out } = await typed(['verify', '--json', '--quiet'], home);
-  return { code, ...(JSON.parse(out) as { differences: { hop: string; problem: string; mend: string }[] }) };
+  return { code, ...(JSON.parse(out) as { differences: { hop: string; problem: string; fix: string }[] }) };
 };
 
 /** Runs a home directory's next night and proves it. */
@@ -106,7 +106,7 @@ describe('a copy of the home directory', () => {
     },
   );
 
-  it('whose lake was overtaken by a commit tells each slice that it lacks, and the mends told bring all back', async () => {
+  it('whose lake was overtaken by a commit tells each slice that it lacks, and the fixes told bring all back', async () => {
     const home = path.join(place, 'torn');
     const isTorn = (file: string) => TORN.some((one) => file.startsWith(tableFolder(world.home, one)));
     for (const part of ['state.db', 'state.db-wal', 'lake', 'vault', 'warehouse.duckdb'])
@@ -116,11 +116,11 @@ describe('a copy of the home directory', () => {
       });
     const { code, differences } = await verifyOf(home);
     expect(code).toBe(1);
-    const mends = new Set(differences.filter(({ hop }) => hop === 'lake').map(({ mend }) => mend));
-    expect(mends.size).toBeGreaterThan(1);
-    for (const mend of mends) {
-      expect(mend).toMatch(/^partner-etl replay [a-z-]+ --from \S+ --to \S+$/);
-      expect((await typed([...mend.split(' ').slice(1), '--quiet'], home)).code).toBe(0);
+    const fixes = new Set(differences.filter(({ hop }) => hop === 'lake').map(({ fix }) => fix));
+    expect(fixes.size).toBeGreaterThan(1);
+    for (const fix of fixes) {
+      expect(fix).toMatch(/^partner-etl replay [a-z-]+ --from \S+ --to \S+$/);
+      expect((await typed([...fix.split(' ').slice(1), '--quiet'], home)).code).toBe(0);
     }
     await expectHealed(home);
   });
@@ -140,7 +140,7 @@ describe('a warehouse.duckdb that is linked or copied', () => {
 });
 
 describe('a home directory that is older than the warehouse', () => {
-  it('is told by verify with the mend for each day, and the next run asks the service for what it lacks', async () => {
+  it('is told by verify with the fix for each day, and the next run asks the service for what it lacks', async () => {
     const home = await restored(path.join(place, 'rest.tar'));
     await cp(path.join(world.home, 'warehouse.duckdb'), path.join(home, 'warehouse.duckdb'));
     const { code, differences } = await verifyOf(home);
@@ -149,7 +149,7 @@ describe('a home directory that is older than the warehouse', () => {
       expect.objectContaining({
         day: '2026-03-20',
         problem: 'it has rows that the lake does not know',
-        mend: expect.stringMatching(
+        fix: expect.stringMatching(
           /^partner-etl backfill orders --from 2026-03-20 --to 2026-03-20 .*rebuild --target duckdb drops them/,
         ),
       }),

@@ -17,7 +17,7 @@ it('is held in both targets, counted once, and released in both', async () => {
     await mkdir(path.join(world.home, 'checks'));
     await writeFile(
       path.join(world.home, 'checks', 'mine.sql'),
-      `-- severity: block\n-- about: a\n-- pipeline: orders\n-- mend: b\n
+      `-- severity: block\n-- about: a\n-- pipeline: orders\n-- fix: b\n
        SELECT order_date AS slice_day FROM warehouse.fact_order_item WHERE order_date = DATE '${held}';`,
     );
     const night = await world.night();
@@ -46,7 +46,7 @@ it.each(['warn', 'block'])(
       await mkdir(path.join(world.home, 'checks'));
       await writeFile(
         path.join(world.home, 'checks', 'mine.sql'),
-        `-- severity: ${severity}\n-- about: a\n-- pipeline: orders\n-- mend: b\n
+        `-- severity: ${severity}\n-- about: a\n-- pipeline: orders\n-- fix: b\n
        SELECT DISTINCT order_date AS slice_day, coalesce(CAST(NULL AS DECIMAL(18,6)), 0) AS amount
        FROM warehouse.fact_order_item WHERE {on_days:order_date};`,
       );

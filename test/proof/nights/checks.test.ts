@@ -25,7 +25,7 @@ async function addCheck(severity: 'block' | 'warn', day = held, name = 'mine'): 
   await mkdir(path.join(world.home, 'checks'), { recursive: true });
   await writeFile(
     fileOf(name),
-    `-- severity: ${severity}\n-- about: nothing was sold on that day\n-- pipeline: orders\n-- mend: look at it\n
+    `-- severity: ${severity}\n-- about: nothing was sold on that day\n-- pipeline: orders\n-- fix: look at it\n
      SELECT order_date AS slice_day, order_id FROM warehouse.fact_order_item WHERE order_date = DATE '${day}'`,
   );
 }
@@ -48,7 +48,7 @@ describe('a check that blocks', () => {
     expect({ exitCode, errors }).toEqual({ exitCode: 3, errors: [] });
     expect(run).toMatchObject({ result: 'set_aside', summary: { slices_held: 1, errors: [] } });
     expect(published).toMatchObject([
-      { holds: [{ pipeline: 'orders', slice_day: held, check: 'mine', mend: 'look at it' }] },
+      { holds: [{ pipeline: 'orders', slice_day: held, check: 'mine', fix: 'look at it' }] },
     ]);
     expect(await rowsOn('fact_order_item', 'order_date')).toEqual([]);
     expect(await rowsOn('fact_promotion_day', 'promotion_date')).not.toEqual([]);
@@ -85,7 +85,7 @@ describe('a check that blocks', () => {
     expect(await holdsShown()).toMatchObject([{ rows: before.length - 1, rows_before: before.length }]);
   });
 
-  it('is told again, and nothing is written again, until it is mended', async () => {
+  it('is told again, and nothing is written again, until it is fixed', async () => {
     await addCheck('block');
     await world.night();
     const [first, file] = [await holdsShown(), await fingerprint()];
@@ -129,7 +129,7 @@ describe('a check that blocks', () => {
         pipeline: 'orders',
         day: held,
         problem: expect.stringContaining('check mine'),
-        mend: 'look at it',
+        fix: 'look at it',
       },
     ]);
     expect((await world.night()).exitCode).toBe(0);
@@ -164,7 +164,7 @@ describe('a check that warns', () => {
     );
     const { differences, warnings } = await world.within(verify);
     expect(differences).toEqual([]);
-    expect(warnings).toContainEqual(expect.objectContaining({ day: held, mend: 'look at it' }));
+    expect(warnings).toContainEqual(expect.objectContaining({ day: held, fix: 'look at it' }));
   });
 });
 
@@ -184,7 +184,7 @@ describe('a file that is no check', () => {
     await addCheck('block');
     await writeFile(
       fileOf('mine'),
-      `-- severity: warn\n-- about: a\n-- pipeline: orders\n-- mend: b\nSELECT nothing AS slice_day FROM nowhere`,
+      `-- severity: warn\n-- about: a\n-- pipeline: orders\n-- fix: b\nSELECT nothing AS slice_day FROM nowhere`,
     );
     expect(await world.night()).toMatchObject({
       exitCode: 2,

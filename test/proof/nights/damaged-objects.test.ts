@@ -38,7 +38,7 @@ it('an object that no slice stands on, and where it comes back from; a replay do
   expect(differences).toEqual([]);
   const command = 'partner-etl replay commission-rates --from 2026-03-21 --to 2026-03-21';
   expect(warnings).toMatchObject([
-    { hop: 'vault', day: '2026-03-21', mend: `restore ${object} from a backup, then ${command}` },
+    { hop: 'vault', day: '2026-03-21', fix: `restore ${object} from a backup, then ${command}` },
   ]);
   expect(warnings[0]?.problem).toContain(object);
   const before = await known();
@@ -62,7 +62,7 @@ it.each([
     expect(differences).toMatchObject([
       {
         problem: expect.stringMatching(new RegExp(`${object} does not hold the answer of fetch \\w+$`)),
-        mend: `restore ${object} from a backup; the rows themselves are in the lake`,
+        fix: `restore ${object} from a backup; the rows themselves are in the lake`,
       },
     ]);
     expect(warnings).toEqual([]);
@@ -88,7 +88,7 @@ it('the row of a fetch that is gone is the same', async () => {
   expect((await world.within(verify)).differences).toMatchObject([
     {
       problem: `the record of fetch ${ids[0]} is missing`,
-      mend: 'restore state.db from a backup; the rows themselves are in the lake',
+      fix: 'restore state.db from a backup; the rows themselves are in the lake',
     },
   ]);
   const range = { from: '2026-03-20' as never, to: world.today() };
@@ -116,7 +116,7 @@ it('a list that said nothing new, and where it comes back from', async () => {
         hop: 'vault',
         day: '2026-03-21',
         problem: expect.stringContaining(object),
-        mend: `restore ${object} from a backup, then partner-etl replay subscriptions --from 2026-03-21 --to 2026-03-21`,
+        fix: `restore ${object} from a backup, then partner-etl replay subscriptions --from 2026-03-21 --to 2026-03-21`,
       },
     ],
   });

@@ -1,4 +1,4 @@
-/** Slices of the lake whose files are damaged when the service tells their days otherwise: nights and commands mend them or name them. */
+/** Slices of the lake whose files are damaged when the service tells their days otherwise: nights and commands fix them or name them. */
 import { truncate } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { addDays, type Day } from '../../../src/core/days.ts';
@@ -21,8 +21,8 @@ const night = () => {
   return world.night();
 };
 const differences = async () =>
-  (await world.within(verify)).differences.map(({ hop, pipeline, day, mend }) => ({ hop, pipeline, day, mend }));
-const named = (day: Day, mend: string) => [{ hop: 'lake', pipeline: 'orders', day, mend: `partner-etl ${mend}` }];
+  (await world.within(verify)).differences.map(({ hop, pipeline, day, fix }) => ({ hop, pipeline, day, fix }));
+const named = (day: Day, fix: string) => [{ hop: 'lake', pipeline: 'orders', day, fix: `partner-etl ${fix}` }];
 const days = (from: Day, to = from) => `orders --from ${from} --to ${to}`;
 
 /** Cuts the rows of a day off; returns the file. */
@@ -63,7 +63,7 @@ it('a day that a newer answer told otherwise is made again by the replay that is
   await isAsTold();
 });
 
-it('a day that another one has to be compared with is named with its mend, and what needs no comparison goes on', async () => {
+it('a day that another one has to be compared with is named with its fix, and what needs no comparison goes on', async () => {
   const last = addDays(first, 3);
   const file = await damage(last);
   world.sandbox.change({ kind: 'move-item', ...world.itemOn(last), toDay: first });

@@ -58,7 +58,7 @@ async function receipts(): Promise<unknown[]> {
   return rows;
 }
 
-it('a server that cannot be reached is told, the rest is done, and the same command mends it', async () => {
+it('a server that cannot be reached is told, the rest is done, and the same command fixes it', async () => {
   expect(await traces()).toContain('statistics of fact_order_item.sub_id');
   const env = world.env as Record<string, string>;
   env.PARTNER_ETL_POSTGRES_URL = 'postgresql://nobody@127.0.0.1:1/none';

@@ -188,7 +188,7 @@ describe('a replay of messages', () => {
     expect(await everything()).toEqual(before);
   });
 
-  test.each(['2026-03-20', '2026-03-21'])('from %s mends what was lost of the lake', async (from) => {
+  test.each(['2026-03-20', '2026-03-21'])('from %s fixes what was lost of the lake', async (from) => {
     const before = await everything();
     const month = monthFolder(world.home, 'push-messages', '2026-03-01');
     const lost = (await readdir(month)).filter((name) => name.startsWith(from) && name.endsWith('.parquet'));

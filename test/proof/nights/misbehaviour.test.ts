@@ -101,7 +101,7 @@ describe('what does not pass costs its window, and the rest is loaded', () => {
   });
 });
 
-describe('items that are mended are loaded, and told as drift', () => {
+describe('items that are fixed are loaded, and told as drift', () => {
   const cases: readonly (readonly [string, Fault, string])[] = [
     ['an unknown field', { endpoint: 'orders', kind: 'unknown-field', field: 'voucher' }, 'unknown_field voucher'],
     [

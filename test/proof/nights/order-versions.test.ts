@@ -297,9 +297,9 @@ describe('a damaged file of versions', () => {
     const before = await history();
     for (const day of [first, last]) {
       await truncate((await versionsFile(day)) ?? '', 100);
-      const mend = `partner-etl replay orders --from ${day} --to ${day}`;
+      const fix = `partner-etl replay orders --from ${day} --to ${day}`;
       expect((await world.within(verify)).differences).toMatchObject([
-        { hop: 'lake', pipeline: 'order-item-versions', day, mend },
+        { hop: 'lake', pipeline: 'order-item-versions', day, fix },
       ]);
       later();
       expect((await replay({ from: day, to: day })).errors).toEqual([]);

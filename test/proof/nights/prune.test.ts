@@ -213,7 +213,7 @@ describe('what is said of a pruned answer', () => {
     expect(await prunedIn('orders')).toEqual(expect.arrayContaining(gone));
   });
 
-  it('by a replay that would need it: refused, with the mend, and the mend helps', async () => {
+  it('by a replay that would need it: refused, with the fix, and the fix helps', async () => {
     await loseLake(world.home);
     const { exitCode, errors } = await world.within((context) => runReplay(context, 'orders', all()));
     expect(exitCode).toBe(2);

@@ -1,4 +1,4 @@
-/** Again from the vault: without a call, the same warehouse; and what was damaged on disk is named, and mended. */
+/** Again from the vault: without a call, the same warehouse; and what was damaged on disk is named, and fixed. */
 import { createHash } from 'node:crypto';
 import { copyFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -106,12 +106,12 @@ describe('a damaged answer in the vault', () => {
     });
   });
 
-  it('is named by verify, with the mend', async () => {
+  it('is named by verify, with the fix', async () => {
     await writeFile(at(file), 'damaged');
     const found = await differences();
     expect(found.map(({ hop, pipeline, day }) => [hop, pipeline, day])).toEqual([['vault', 'orders', first]]);
     expect(found[0]?.problem).toContain(path.basename(file));
-    expect(found[0]?.mend).toBe(`partner-etl backfill orders --from ${first} --to ${addDays(first, 3)} --refetch`);
+    expect(found[0]?.fix).toBe(`partner-etl backfill orders --from ${first} --to ${addDays(first, 3)} --refetch`);
   });
 
   it('is named by a replay, which loads the rest', async () => {
@@ -124,7 +124,7 @@ describe('a damaged answer in the vault', () => {
     expect(run.summary).toMatchObject({ windows: 1, slices_changed: 2 });
   });
 
-  it('is mended as verify says', async () => {
+  it('is fixed as verify says', async () => {
     const range = { from: first, to: addDays(first, 3) };
     expect((await world.within((context) => runBackfill(context, ['orders'], range, true))).exitCode).toBe(0);
     expect(await differences()).toEqual([]);
@@ -135,7 +135,7 @@ describe('a damaged answer in the vault', () => {
 
   it('that is gone is the same', async () => {
     await rm(at(file));
-    expect((await differences()).map(({ hop, mend }) => [hop, mend.includes('--refetch')])).toEqual([['vault', true]]);
+    expect((await differences()).map(({ hop, fix }) => [hop, fix.includes('--refetch')])).toEqual([['vault', true]]);
     const range = { from: first, to: addDays(first, 3) };
     await world.within((context) => runBackfill(context, ['orders'], range, true));
     expect(await differences()).toEqual([]);
@@ -158,7 +158,7 @@ describe('a damaged file of the lake', () => {
     await damage(file!, another!);
     const found = await differences();
     expect(found.map(({ hop, pipeline, day }) => [hop, pipeline, day])).toEqual([['lake', 'orders', first]]);
-    expect(found[0]?.mend).toBe(`partner-etl replay orders --from ${first} --to ${first}`);
+    expect(found[0]?.fix).toBe(`partner-etl replay orders --from ${first} --to ${first}`);
 
     const { exitCode, run } = await replay('orders', { from: first, to: first });
     expect(exitCode).toBe(0);

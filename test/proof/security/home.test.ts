@@ -59,7 +59,7 @@ describe('a link in the place of a file', () => {
     await symlink(path.join(victim, target), at('locks/run.lock'));
     const { code, err } = await run();
     expect(code).toBe(1);
-    expect(err).toMatch(/run\.lock is no lock file: a link\n {2}mend: find out who put it there, and delete it/);
+    expect(err).toMatch(/run\.lock is no lock file: a link\n {2}fix: find out who put it there, and delete it/);
     await expectUnharmed();
     await expect(lstat(path.join(victim, 'not-there-yet'))).rejects.toMatchObject({ code: 'ENOENT' });
   });
@@ -74,7 +74,7 @@ describe('a link in the place of a file', () => {
     await symlink(path.join(victim, 'state.db'), at('state.db'));
     const { code, err } = await typedIn(world, ['run', 'orders']);
     expect(code).toBe(1);
-    expect(err).toMatch(/state\.db is no state of ours: it is a link\n {2}mend: find out who put it there/);
+    expect(err).toMatch(/state\.db is no state of ours: it is a link\n {2}fix: find out who put it there/);
   });
 });
 

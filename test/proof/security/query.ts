@@ -33,7 +33,7 @@ export function querying(
       for (const [what, sql] of attempts(path.join(world.home, 'secret.csv'), out)) {
         const { code, out: shown, err } = await typed(sql);
         expect([what, code, shown]).toEqual([what, 2, '']);
-        expect([what, err]).toEqual([what, expect.stringMatching(/^partner-etl: .*\n[\s\S]*mend: /)]);
+        expect([what, err]).toEqual([what, expect.stringMatching(/^partner-etl: .*\n[\s\S]*fix: /)]);
         expect(`${shown}${err}`).not.toContain(SECRET);
         expect((await typed(counting)).out).toBe(before);
       }

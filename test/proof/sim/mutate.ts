@@ -32,7 +32,7 @@ export function mutated(mutant: Mutant, text: string, file: string): string {
 }
 
 function fault({ name, in: place }: Mutant, what: string): Error {
-  return new Error(`mutant ${name}, ${place}: ${what}; mend test/proof/sim/mutant-list.ts`);
+  return new Error(`mutant ${name}, ${place}: ${what}; fix test/proof/sim/mutant-list.ts`);
 }
 
 /** The body of a function of that name, where the node gives one its name. */

@@ -15,7 +15,7 @@ const known = (day: string): KnownCause => ({
     since: AT,
     means: 'the warehouse keeps what it had',
     look: `partner-etl explain orders ${day}`,
-    mend: `if it is right: partner-etl release orders ${day}`,
+    fix: `if it is right: partner-etl release orders ${day}`,
   },
   gone_at: null,
   returned: 0,
@@ -72,7 +72,7 @@ describe('a webhook', () => {
       '- orders 2026-03-01 is held: 3 &lt; 60 &amp; "more" (since 2026-03-20 05:31 UTC)',
       '  means: the warehouse keeps what it had',
       '  look: `partner-etl explain orders 2026-03-01`',
-      '  mend: if it is right: `partner-etl release orders 2026-03-01`',
+      '  fix: if it is right: `partner-etl release orders 2026-03-01`',
     ]);
   });
 

@@ -16,7 +16,7 @@ const START_MS = Date.parse('2026-03-20T05:00:00Z');
 const HOUR = 60;
 
 function cause(key: string, kind: CauseKind = 'slice_held'): Cause {
-  return { key, kind, what: `${key} is so`, since: '2026-03-20T04:00:00.000Z', means: 'm', look: 'l', mend: 'd' };
+  return { key, kind, what: `${key} is so`, since: '2026-03-20T04:00:00.000Z', means: 'm', look: 'l', fix: 'd' };
 }
 
 /** One look: at this minute, what is there, and which channels are down. */

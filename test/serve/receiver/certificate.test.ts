@@ -15,7 +15,7 @@ test.each<[string, (folder: string, keyFile: string) => Promise<unknown>]>([
   ['of another certificate', async (folder, keyFile) => copyFile((await writeCertificate(folder)).keyFile, keyFile)],
   ['that is no PEM', (_, keyFile) => writeFile(keyFile, 'x')],
   ['that is empty', (_, keyFile) => writeFile(keyFile, '')],
-])('a key %s is refused with the mend', async (_, spoil) => {
+])('a key %s is refused with the fix', async (_, spoil) => {
   const folder = await temporaryFolder();
   const files = await writeCertificate(folder);
   await spoil(await temporaryFolder(), files.keyFile);

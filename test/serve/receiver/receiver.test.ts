@@ -264,7 +264,7 @@ describe('closing', () => {
 });
 
 describe('where it listens', () => {
-  test('a port that is taken is wrong usage, with the mend', async () => {
+  test('a port that is taken is wrong usage, with the fix', async () => {
     const { port } = await openReceiver();
     const keys = { find: () => undefined, lookFor: async () => 'unknown' as const, doubt: () => {}, fetches: 0 };
     const starting = startReceiver({

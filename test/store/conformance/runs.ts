@@ -75,7 +75,7 @@ export function runsConformance(open: () => Promise<State>): void {
 
   test('what a run saw goes with its end, and is found by run and since another one', async () => {
     const state = await open();
-    const check = { days: ['2026-03-01' as Day], mend: 'look' };
+    const check = { days: ['2026-03-01' as Day], fix: 'look' };
     const first = await ended(state, [seen('a'), { ...seen('b'), check }]);
     const [none, last] = [await ended(state), await ended(state, [seen('c')])];
     const drift = await driftOfRuns(state.db, [first.run_id, none.run_id]);

@@ -18,7 +18,7 @@ export const check = (sql: string, severity = 'block', of = 'orders'): Check =>
   parseCheck(
     'mine',
     '/home/checks/mine.sql',
-    `-- severity: ${severity}\n-- about: a is a\n-- pipeline: ${of}\n-- mend: look\n${sql}`,
+    `-- severity: ${severity}\n-- about: a is a\n-- pipeline: ${of}\n-- fix: look\n${sql}`,
     NAMES,
   );
 

@@ -13,7 +13,7 @@ const HUNGRY = parseCheck(
   `-- severity: block
 -- about: a is a
 -- pipeline: orders
--- mend: look
+-- fix: look
 SELECT order_date AS slice_day, len(list(number)) AS numbers
 FROM warehouse.fact_order_item, range(200_000_000) AS numbers(number) GROUP BY order_date`,
   ['orders'],

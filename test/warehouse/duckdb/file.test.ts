@@ -186,7 +186,7 @@ describe('the DuckDB file', () => {
     expect(await Promise.all(readings)).toEqual(readings.map(() => [['1']]));
   });
 
-  test('a folder that cannot be written to is told by check, with the mend', async () => {
+  test('a folder that cannot be written to is told by check, with the fix', async () => {
     const file = path.join(warehouse.file, 'below', 'warehouse.duckdb');
     const options = { file, workDir: warehouse.workDir, clock: systemClock, pipelines };
     await expect(openDuckdbTarget(options).check()).rejects.toMatchObject({ kind: 'failed', code: 'not_writable' });

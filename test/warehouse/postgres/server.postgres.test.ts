@@ -84,7 +84,7 @@ describe('the Postgres server', () => {
     ['an unknown database', (url: string) => url.replace(/\/t_.*/, '/nowhere')],
     ['an unknown user', (url: string) => url.replace('postgres@', 'nobody_such@')],
     ['an address that is none', () => 'postgres://me:geheim@[nonsense/x'],
-  ])('%s: the settings are to be mended', async (_, change) => {
+  ])('%s: the settings are to be fixed', async (_, change) => {
     await expect(warehouse.openAt(change(warehouse.url)).check()).rejects.toMatchObject({
       kind: 'usage',
       code: 'postgres_login',

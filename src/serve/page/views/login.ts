@@ -24,7 +24,7 @@ ${told}<form class="login" method="post" action="/login">
   });
 }
 
-/** What failed, and the mend. */
+/** What failed, and the fix. */
 export function problemHtml({ title, hint }: { readonly title: string; readonly hint: string | null }): string {
   return frame({
     title: `${title} – partner-etl`,

@@ -11,9 +11,9 @@ import type { Scene } from './scene.ts';
 
 /**
  * `everything`; `remade`, after whatever makes all afresh, which leaves older receipts as often as it was tried: each kind of them once;
- * or what is the same after a command that mends has run as well: no runs, no calls, no older receipts.
+ * or what is the same after a command that fixes has run as well: no runs, no calls, no older receipts.
  */
-export type Extent = 'everything' | 'remade' | 'mended';
+export type Extent = 'everything' | 'remade' | 'fixed';
 
 /** Rows as texts, sorted, by `target schema.table`. */
 export type Contents = ReadonlyMap<string, readonly string[]>;
@@ -45,8 +45,8 @@ const SPECIAL: Readonly<Record<string, string>> = {
   'etl.hold': 'SELECT pipeline, slice_day, reason, detail, rows, rows_before FROM etl.hold',
 };
 /** A night that went on without messages asked for what they would have told. */
-const ASIDE_WHEN_MENDED = ['asked_by'];
-const NOT_WHEN_MENDED = ['etl.run', 'etl.fetch', 'etl.drift_by_fetch'];
+const ASIDE_WHEN_FIXED = ['asked_by'];
+const NOT_WHEN_FIXED = ['etl.run', 'etl.fetch', 'etl.drift_by_fetch'];
 
 /** Their digests are of times as well. */
 const timed = pipelines.filter((one) => storedColumns(one).some(({ column }) => column === OBSERVED_FROM));
@@ -55,7 +55,7 @@ function receipts(extent: Extent): string {
   const isTimed = `pipeline IN (${timed.map(({ name }) => `'${name}'`).join(', ')})`;
   return `SELECT ${extent === 'remade' ? 'DISTINCT' : ''} pipeline, slice_day, version, rows, rejects, settled, superseded_at IS NULL,
       CASE WHEN ${isTimed} THEN NULL ELSE digest END, CASE WHEN ${isTimed} THEN NULL ELSE CAST(sums AS text) END
-    FROM etl.receipt ${extent === 'mended' ? 'WHERE superseded_at IS NULL' : ''}`;
+    FROM etl.receipt ${extent === 'fixed' ? 'WHERE superseded_at IS NULL' : ''}`;
 }
 
 export async function contentsOf(scene: Scene, extent: Extent): Promise<Contents> {
@@ -94,7 +94,7 @@ function without(rows: readonly string[], others: readonly string[]): string[] {
 
 async function readAll(target: string, ask: Ask, extent: Extent, contents: Map<string, readonly string[]>) {
   for (const [table, columns] of await tablesOf(ask)) {
-    if (extent === 'mended' && NOT_WHEN_MENDED.includes(table)) continue;
+    if (extent === 'fixed' && NOT_WHEN_FIXED.includes(table)) continue;
     const sql = table === 'etl.receipt' ? receipts(extent) : (SPECIAL[table] ?? rowsOf(table, columns, extent));
     const rows = await ask(sql);
     contents.set(`${target} ${table}`, rows.map((row) => row.map(spelled).join(' | ')).sort());
@@ -116,7 +116,7 @@ async function tablesOf(ask: Ask): Promise<Map<string, string[]>> {
 }
 
 function rowsOf(table: string, columns: readonly string[], extent: Extent): string {
-  const aside = extent === 'mended' ? [...ASIDE, ...ASIDE_WHEN_MENDED] : ASIDE;
+  const aside = extent === 'fixed' ? [...ASIDE, ...ASIDE_WHEN_FIXED] : ASIDE;
   const kept = columns.filter((column) => !aside.includes(column)).map((column) => `CAST("${column}" AS text)`);
   const things = pipelines.find((pipeline) => `warehouse.${pipeline.table}` === table)?.versions?.of;
   const place = things

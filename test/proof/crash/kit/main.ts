@@ -23,9 +23,7 @@ const wanted = values.only.split(',');
 const isExact = wanted.every((one) => KINDS.some(({ name }) => name === one));
 const kinds = KINDS.filter(({ name }) => wanted.some((one) => (isExact ? name === one : name.startsWith(one))));
 if (kinds.length === 0) {
-  process.stderr.write(
-    `no kind is called ${values.only}\n  mend: choose from ${KINDS.map((k) => k.name).join(', ')}\n`,
-  );
+  process.stderr.write(`no kind is called ${values.only}\n  fix: choose from ${KINDS.map((k) => k.name).join(', ')}\n`);
   process.exit(2);
 }
 
@@ -57,6 +55,6 @@ if (tallies.some(({ counts }) => counts.failed > 0)) process.exitCode = 1;
 
 function wholeNumber(name: string, text: string): number {
   if (/^\d{1,9}$/.test(text)) return Number(text);
-  process.stderr.write(`--${name} ${text} is no number\n  mend: a whole number, at most nine digits\n`);
+  process.stderr.write(`--${name} ${text} is no number\n  fix: a whole number, at most nine digits\n`);
   process.exit(2);
 }

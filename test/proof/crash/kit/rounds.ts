@@ -24,7 +24,7 @@ export interface RoundOptions {
 /** Rounds of one kind. Whatever a round throws is a failure of it. */
 export async function roundsOf(stage: Stage, kind: Kind, options: RoundOptions): Promise<Tally> {
   const { seed, rounds = kind.rounds, tell = () => undefined, isStopped = () => false } = options;
-  const counts = { equal: 0, mended: 0, harmless: 0, failed: 0 };
+  const counts = { equal: 0, fixed: 0, harmless: 0, failed: 0 };
   const [failures, harmless]: [string[], string[]] = [[], []];
   const skipped = (await kind.skipped?.(stage)) ?? null;
   for (let i = 0; i < rounds && skipped === null && !isStopped(); i++) {
@@ -46,12 +46,12 @@ async function carriedOut(stage: Stage, kind: Kind, seed: number): Promise<Round
   }
 }
 
-const TITLES = ['kind', 'rounds', 'equal at once', 'mended by command', 'unnoticed and harmless', 'failures'];
+const TITLES = ['kind', 'rounds', 'equal at once', 'fixed by command', 'unnoticed and harmless', 'failures'];
 
 /** The table, and below it what was skipped, what nobody noticed, and every failure. */
 export function report(tallies: readonly Tally[]): string {
-  const rows = tallies.map(({ kind, counts: { equal, mended, harmless, failed } }) =>
-    [kind, equal + mended + harmless + failed, equal, mended, harmless, failed].map(String),
+  const rows = tallies.map(({ kind, counts: { equal, fixed, harmless, failed } }) =>
+    [kind, equal + fixed + harmless + failed, equal, fixed, harmless, failed].map(String),
   );
   const sums = [1, 2, 3, 4, 5].map((i) => String(rows.reduce((sum, row) => sum + Number(row[i]), 0)));
   const lines = [TITLES, ...rows, ['all', ...sums]];

@@ -3,8 +3,8 @@ import { type Contents, contentsOf, differences, type Extent } from './compare.t
 import type { Ended } from './program.ts';
 import { FIRST_NIGHT_MS, HOUR_MS, MINUTE_MS, type Scene } from './scene.ts';
 
-/** `mended`: after the command that was told. `harmless`: nobody noticed, and nobody needed to. */
-export type Verdict = 'equal' | 'mended' | 'harmless' | 'failed';
+/** `fixed`: after the command that was told. `harmless`: nobody noticed, and nobody needed to. */
+export type Verdict = 'equal' | 'fixed' | 'harmless' | 'failed';
 
 export interface Round {
   readonly verdict: Verdict;
@@ -56,7 +56,7 @@ export const OPERATIONS: readonly Operation[] = [
   { name: 'rebuild', from: 'second', words: ['rebuild'], atMs: LATER_MS, extent: 'remade' },
   { name: 'prune', from: 'second', words: ['prune'], atMs: LATER_MS + 96 * HOUR_MS, settings: 'pruning.yaml' },
   // Killed between two targets, the second one gets the masked slices by loading them, and its older receipts tell so.
-  { name: 'erase', from: 'second', words: ['erase', '--yes'], atMs: LATER_MS, extent: 'mended' },
+  { name: 'erase', from: 'second', words: ['erase', '--yes'], atMs: LATER_MS, extent: 'fixed' },
 ];
 
 export class Stage {
@@ -82,17 +82,17 @@ export class Stage {
     if (differing !== null) throw new Error(`undisturbed ${operation.name}: ${differing}`);
     const everything = await contentsOf(this.scene, 'everything');
     const remade = await contentsOf(this.scene, 'remade');
-    const mended = await contentsOf(this.scene, 'mended');
-    return { everything, remade, mended, code: code ?? -1, tookMs };
+    const fixed = await contentsOf(this.scene, 'fixed');
+    return { everything, remade, fixed, code: code ?? -1, tookMs };
   }
 
-  /** What is the same after an operation and commands behind it as after a mend; carried out anew each time. */
+  /** What is the same after an operation and commands behind it as after a fix; carried out anew each time. */
   async afterwards(operation: Operation, commands: readonly (readonly string[])[]): Promise<Contents> {
     await this.begin(operation);
     await this.scene.must(this.wordsOf(operation), this.optionsOf(operation));
     for (const [i, words] of commands.entries())
       await this.scene.must(words, this.optionsOf(operation, (i + 1) * 10 * MINUTE_MS));
-    return contentsOf(this.scene, 'mended');
+    return contentsOf(this.scene, 'fixed');
   }
 
   /** Puts the state back from which the operation starts. */
@@ -150,7 +150,7 @@ export function badlyTold({ code, signal, stderr }: Ended): string | null {
   if (said.some((line) => /^\s+at .+:\d+:\d+\)?$/.test(line))) return 'it shows a stack';
   if (said.some((line) => line.includes('please report this'))) return 'it calls itself a bug';
   if (!said.some((line) => line.startsWith('partner-etl: '))) return 'it does not say what failed';
-  if (!said.some((line) => line.startsWith('  mend: '))) return 'it does not say how to mend it';
+  if (!said.some((line) => line.startsWith('  fix: '))) return 'it does not say how to fix it';
   return null;
 }
 
