@@ -1,4 +1,129 @@
-import { childOf, column, declarePipeline, keys, reading } from '../src/core/pipeline.ts';
+import { z } from 'zod';
+import { CONDITIONS } from '../src/core/ean.ts';
+import { assert } from '../src/core/errors.ts';
+import { column, declarePipeline, reading } from '../src/core/pipeline.ts';
+import {
+  type CallSection,
+  type CallSettings,
+  callBudget,
+  callPath,
+  mediaType,
+  parameter,
+  whole,
+} from '../src/core/settings.ts';
+import { childOf, eanKeys, type Key, type KeysRequest, lookupSettings } from '../src/core/source.ts';
+
+export interface CommissionCall extends CallSettings {
+  readonly single: {
+    /** Holds {ean}. */
+    readonly path: string;
+    readonly accept: string;
+    readonly conditionParameter: string;
+    readonly priceParameter: string;
+  };
+  readonly bulk: {
+    readonly path: string;
+    readonly accept: string;
+    readonly contentType: string;
+    /** Name of the selling price in an element of the request. */
+    readonly priceField: string;
+    readonly eansPerRequest: number;
+  };
+}
+
+const ACCEPT = 'application/vnd.retailer.{version}+json';
+
+const call: CallSection<CommissionCall> = {
+  name: 'commission',
+  shape: {
+    budget: callBudget(),
+    single: z.strictObject({
+      path: callPath('ean'),
+      accept: mediaType(),
+      conditionParameter: parameter(),
+      priceParameter: parameter(),
+    }),
+    bulk: z.strictObject({
+      path: callPath(),
+      accept: mediaType(),
+      contentType: mediaType(),
+      priceField: parameter(),
+      eansPerRequest: whole(1, 100, 'EANs'),
+    }),
+  },
+  usual: {
+    // Of both together, the service counts them as one; so many at once use it up, since 100 EANs take the service some time.
+    budget: { calls: 28, perSeconds: 1, concurrency: 16 },
+    single: {
+      path: '/retailer/commission/{ean}',
+      accept: ACCEPT,
+      conditionParameter: 'condition',
+      priceParameter: 'unit-price',
+    },
+    bulk: {
+      path: '/retailer/commission',
+      accept: ACCEPT,
+      contentType: ACCEPT,
+      priceField: 'unitPrice',
+      eansPerRequest: 100,
+    },
+  },
+};
+
+export interface CommissionRateSettings {
+  /** Of EANs that come without one. */
+  readonly condition: string;
+}
+
+const settings = lookupSettings<CommissionRateSettings>(
+  { callsPerNight: 10_000, freshHours: 20 },
+  {
+    shape: { condition: z.enum(CONDITIONS, { error: 'one of NEW, AS_NEW, GOOD, REASONABLE and MODERATE' }) },
+    usual: { condition: 'NEW' },
+  },
+);
+
+/** Commissions of up to `eansPerRequest` keys. */
+function bulkRequest(keys: readonly Key[], { bulk }: CommissionCall): KeysRequest {
+  const { path, accept, contentType, priceField, eansPerRequest } = bulk;
+  assert(
+    keys.length > 0 && keys.length <= eansPerRequest,
+    `${keys.length} keys in a call that takes ${eansPerRequest}`,
+  );
+  return {
+    path,
+    headers: { accept, 'content-type': contentType },
+    body: `{"commissionQueries":[${keys.map((key) => queryText(key, priceField)).join(',')}]}`,
+  };
+}
+
+/** Commission of one key, by the call that is for one alone. */
+export function singleCommission({ ean, condition, price }: Key, { single }: CommissionCall): KeysRequest {
+  const { path, accept, conditionParameter, priceParameter } = single;
+  return {
+    path,
+    ean: String(ean),
+    query: {
+      [conditionParameter]: String(condition),
+      ...(price == null ? {} : { [priceParameter]: checkedPrice(price) }),
+    },
+    headers: { accept },
+  };
+}
+
+/** An element of the request. The price goes in digit by digit: through a JavaScript number it might become another one. */
+function queryText({ ean, condition, price }: Key, priceField: string): string {
+  const named = `"ean":${JSON.stringify(ean)},"condition":${JSON.stringify(condition)}`;
+  return price == null ? `{${named}}` : `{${named},${JSON.stringify(priceField)}:${checkedPrice(price)}}`;
+}
+
+/** A number as JSON writes it, without sign and exponent. */
+const DECIMAL = /^(?:0|[1-9]\d*)(?:\.\d+)?$/;
+
+function checkedPrice(price: string): string {
+  assert(DECIMAL.test(price), `a price that is no decimal text: ${price}`);
+  return price;
+}
 
 const named = [
   column(1, 'ean', 'text', 'the product', { required: true, origin: 'request' }),
@@ -22,7 +147,17 @@ export const commissionRates = declarePipeline({
   version: 1,
   about: 'What commission the service asks for an EAN, as versions: a row for every time that its answer changed.',
   answer: 'commission by EAN, single or bulk',
-  source: keys('retailer', 'commission'),
+  source: eanKeys({
+    area: 'retailer',
+    call,
+    settings,
+    variants: 'listed',
+    keysPerCall: ({ bulk }) => bulk.eansPerRequest,
+    request: bulkRequest,
+    // The service may refuse a request as a whole.
+    alsoAnswers: [400, 404],
+  }),
+  schedule: '30 5 * * *',
   reading: reading({
     records: 'commissions',
     match: { members: ['ean'], to: 'ean', form: 'ean' },

@@ -1,11 +1,16 @@
-import { column, declarePipeline, window } from '../src/core/pipeline.ts';
+import { column, declarePipeline } from '../src/core/pipeline.ts';
+import { window } from '../src/core/source.ts';
 
 export const commissions = declarePipeline({
   name: 'commissions',
   version: 1,
   about: 'Commission and revenue by state (original, approved, open), per day, site, tool, name, sub-ID and rate.',
   answer: 'commissions report',
-  source: window('commissions'),
+  source: window({
+    path: '/marketing/affiliate/reports/{version}/commission-report',
+    budget: { calls: 2, perSeconds: 1, concurrency: 2 },
+  }),
+  schedule: '30 5 * * *',
   table: 'fact_commission_day',
   columns: [
     column(1, 'orderDate', 'day', 'day of the orders', { required: true }),

@@ -1,4 +1,5 @@
-import { childOf, column, declarePipeline, window } from '../src/core/pipeline.ts';
+import { column, declarePipeline } from '../src/core/pipeline.ts';
+import { childOf, window } from '../src/core/source.ts';
 
 /** What a version of an item can tell; the key and the day it cannot do without. */
 const NEEDED: readonly string[] = ['order_date', 'order_id', 'order_item_id'];
@@ -8,7 +9,12 @@ export const orders = declarePipeline({
   version: 1,
   about: 'Every ordered item that a promotion led to, with its commission and how far it has come.',
   answer: 'orders report',
-  source: window('orders'),
+  source: window({
+    path: '/marketing/affiliate/reports/{version}/order-report',
+    budget: { calls: 2, perSeconds: 1, concurrency: 2 },
+    windowDays: 7, // the largest of the reports
+  }),
+  schedule: '30 5 * * *',
   table: 'fact_order_item',
   columns: [
     column(1, 'orderDate', 'day', 'day of the order', { required: true }),

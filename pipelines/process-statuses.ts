@@ -1,5 +1,6 @@
 import { LIMITS } from '../src/core/limits.ts';
-import { column, declarePipeline, keys, reading } from '../src/core/pipeline.ts';
+import { column, declarePipeline, reading } from '../src/core/pipeline.ts';
+import { following } from '../src/core/source.ts';
 
 export const processStatuses = declarePipeline({
   name: 'process-statuses',
@@ -7,7 +8,8 @@ export const processStatuses = declarePipeline({
   about:
     'What became of asynchronous requests, as versions; the service forgets them after 48 hours. The view process_status shows the state of each.',
   answer: 'process status',
-  source: keys('retailer', 'process-status', { isPushed: true }),
+  source: following('processes', { callsPerNight: 1000 }),
+  schedule: '*/10 * * * *',
   reading: reading({
     // `id` up to version 4 of the interface, `processStatusId` from version 5 on.
     match: {

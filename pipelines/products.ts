@@ -1,4 +1,104 @@
-import { column, declarePipeline, keys, reading } from '../src/core/pipeline.ts';
+import { z } from 'zod';
+import { column, declarePipeline, reading } from '../src/core/pipeline.ts';
+import {
+  type CallSection,
+  type CallSettings,
+  callBudget,
+  callPath,
+  matching,
+  mediaType,
+  parameter,
+  yesOrNo,
+} from '../src/core/settings.ts';
+import { eanKeys, type Key, type KeysRequest, lookupSettings } from '../src/core/source.ts';
+
+interface ProductCall extends CallSettings {
+  /** Holds {ean}. */
+  readonly path: string;
+  readonly accept: string;
+  readonly countryParameter: string;
+}
+
+const call: CallSection<ProductCall> = {
+  name: 'product',
+  shape: { path: callPath('ean'), accept: mediaType(), countryParameter: parameter(), budget: callBudget() },
+  usual: {
+    path: '/marketing/catalog/{version}/products/{ean}',
+    accept: 'application/json',
+    countryParameter: 'country-code',
+    // An answer seen shows 10 a second.
+    budget: { calls: 10, perSeconds: 1, concurrency: 8 },
+  },
+};
+
+/** Two capital letters, and a language as in Accept-Language. */
+export interface Market {
+  readonly country: string;
+  readonly language: string;
+}
+
+/** Which parts of a product are asked for, besides what always comes. */
+export interface ProductParts {
+  readonly specifications: boolean;
+  readonly image: boolean;
+  readonly offer: boolean;
+  readonly rating: boolean;
+}
+
+export interface ProductSettings {
+  readonly markets: readonly Market[];
+  readonly include: ProductParts;
+}
+
+const MARKETS_ERROR =
+  'a list of one country and language or more, such as [{ country: NL, language: nl }], each only once';
+
+const market = () =>
+  z.strictObject({
+    country: matching(/^[A-Z]{2}$/, 'a country as two capital letters, such as NL'),
+    language: matching(/^[a-z]{2}(?:-[A-Z]{2})?$/, 'a language such as nl or nl-BE'),
+  });
+
+const settings = lookupSettings<ProductSettings>(
+  { callsPerNight: 5000, freshHours: 20, refreshDays: 14 },
+  {
+    shape: {
+      markets: z
+        .array(market(), { error: MARKETS_ERROR })
+        .min(1, { error: MARKETS_ERROR })
+        .refine((all) => new Set(all.map((one) => `${one.country} ${one.language}`)).size === all.length, {
+          error: MARKETS_ERROR,
+        }),
+      include: z.strictObject({ specifications: yesOrNo(), image: yesOrNo(), offer: yesOrNo(), rating: yesOrNo() }),
+    },
+    usual: {
+      markets: [{ country: 'NL', language: 'nl' }],
+      include: { specifications: true, image: true, offer: true, rating: true },
+    },
+  },
+);
+
+/** One product, in one country and language. */
+function request([key]: readonly Key[], call: ProductCall, { include }: ProductSettings): KeysRequest {
+  const { path, accept, countryParameter } = call;
+  return {
+    path,
+    ean: String(key?.ean),
+    query: { [countryParameter]: String(key?.country), ...included(include) },
+    headers: { accept, 'accept-language': String(key?.language) },
+  };
+}
+
+function included({ specifications, image, offer, rating }: ProductParts): Readonly<Record<string, string>> {
+  const parts = {
+    'include-specifications': specifications,
+    'include-image': image,
+    'include-offer': offer,
+    'include-rating': rating,
+  };
+  const wanted = Object.entries(parts).filter(([, isWanted]) => isWanted);
+  return Object.fromEntries(wanted.map(([name]) => [name, 'true']));
+}
 
 export const products = declarePipeline({
   name: 'products',
@@ -6,7 +106,16 @@ export const products = declarePipeline({
   about:
     'Products of the catalogue by EAN, country and language, as versions: a row for every time that the answer changed.',
   answer: 'catalogue: product by EAN',
-  source: keys('catalog', 'product'),
+  source: eanKeys({
+    area: 'catalog',
+    call,
+    settings,
+    variants: ({ markets }) => markets.map(({ country, language }) => ({ country, language })),
+    request,
+    // 404: unknown, or no offer in that country; 400: a country that is not served; 406: a language that is not.
+    alsoAnswers: [400, 404, 406],
+  }),
+  schedule: '30 5 * * *',
   reading: reading({
     match: { members: ['ean'], to: 'ean', form: 'ean' },
     outcomes: { 400: 'bad_request', 404: 'not_found', 406: 'not_acceptable' },

@@ -1,11 +1,16 @@
-import { column, declarePipeline, window } from '../src/core/pipeline.ts';
+import { column, declarePipeline } from '../src/core/pipeline.ts';
+import { window } from '../src/core/source.ts';
 
 export const promotions = declarePipeline({
   name: 'promotions',
   version: 1,
   about: 'What was shown and clicked, and what it led to, per day, site, tool, name and sub-ID.',
   answer: 'promotions report',
-  source: window('promotions'),
+  source: window({
+    path: '/marketing/affiliate/reports/{version}/promotion-report',
+    budget: { calls: 2, perSeconds: 1, concurrency: 2 },
+  }),
+  schedule: '30 5 * * *',
   table: 'fact_promotion_day',
   columns: [
     column(1, 'date', 'day', 'the day of the promotion', { required: true, column: 'promotion_date' }),

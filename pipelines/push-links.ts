@@ -1,5 +1,6 @@
 import { LIMITS } from '../src/core/limits.ts';
-import { column, declarePipeline, keys, reading } from '../src/core/pipeline.ts';
+import { column, declarePipeline, reading } from '../src/core/pipeline.ts';
+import { following } from '../src/core/source.ts';
 
 export const pushLinks = declarePipeline({
   name: 'push-links',
@@ -7,7 +8,8 @@ export const pushLinks = declarePipeline({
   about:
     'What lay behind the links of push messages when they were followed, as versions. Process statuses have a table of their own.',
   answer: 'what the link of a push message leads to',
-  source: keys('retailer', 'push-link', { isPushed: true }),
+  source: following('links', { callsPerNight: 1000 }),
+  schedule: '*/10 * * * *',
   reading: reading({
     outcomes: { 404: 'not_found', 410: 'not_found', '*': 'refused' },
     mayBeAnything: true,

@@ -1,4 +1,5 @@
-import { childOf, column, declarePipeline, inbox } from '../src/core/pipeline.ts';
+import { column, declarePipeline } from '../src/core/pipeline.ts';
+import { childOf, inbox } from '../src/core/source.ts';
 
 export const pushMessages = declarePipeline({
   name: 'push-messages',
@@ -6,6 +7,7 @@ export const pushMessages = declarePipeline({
   about: 'Every push message that the receiver accepted, once however often it was delivered.',
   answer: 'push message',
   source: inbox(),
+  schedule: '*/10 * * * *',
   table: 'fact_push_message',
   columns: [
     column(1, 'retailerId', 'text', 'the receiving retailer', { required: true }),

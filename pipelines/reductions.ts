@@ -1,11 +1,55 @@
-import { childOf, column, declarePipeline, file } from '../src/core/pipeline.ts';
+import { z } from 'zod';
+import { column, declarePipeline } from '../src/core/pipeline.ts';
+import { line, matching, type Section, whole } from '../src/core/settings.ts';
+import { childOf, file } from '../src/core/source.ts';
+
+export interface ReductionsSettings {
+  /** The newest file's name is not asked for again before so many minutes have passed. */
+  readonly recheckMinutes: number;
+  /** One character. */
+  readonly delimiter: string;
+  /** Names in the file's header. */
+  readonly columns: Readonly<Record<'ean' | 'maximumPrice' | 'costReduction' | 'startDate' | 'endDate', string>>;
+}
+
+const header = () => line('the name of a column');
+
+const settings: Section<ReductionsSettings> = {
+  shape: {
+    recheckMinutes: whole(0, 10_080, 'minutes'),
+    delimiter: matching(/^[^"\r\n\0]$/, 'one character, such as "," or ";", but no quote'),
+    columns: z
+      .strictObject({
+        ean: header(),
+        maximumPrice: header(),
+        costReduction: header(),
+        startDate: header(),
+        endDate: header(),
+      })
+      .refine((columns) => new Set(Object.values(columns)).size === Object.values(columns).length, {
+        error: 'five different names of columns',
+      }),
+  },
+  usual: {
+    recheckMinutes: 30,
+    delimiter: ',',
+    columns: {
+      ean: 'EAN',
+      maximumPrice: 'MaximumPrice',
+      costReduction: 'CostReduction',
+      startDate: 'StartDate',
+      endDate: 'EndDate',
+    },
+  },
+};
 
 export const reductions = declarePipeline({
   name: 'reductions',
   version: 1,
   about: 'Lines of the reductions file as they came and went; the view fact_reduction shows them with their files.',
   answer: 'reductions file',
-  source: file('retailer'),
+  source: file('retailer', settings),
+  schedule: '30 5 * * *',
   table: 'reduction_line',
   columns: [
     column(1, 'ean', 'text', 'the product', { required: true, from: '`EAN`' }),

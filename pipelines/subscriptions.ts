@@ -1,5 +1,6 @@
 import { LIMITS } from '../src/core/limits.ts';
-import { column, declarePipeline, list, reading } from '../src/core/pipeline.ts';
+import { column, declarePipeline, reading } from '../src/core/pipeline.ts';
+import { list } from '../src/core/source.ts';
 
 export const subscriptions = declarePipeline({
   name: 'subscriptions',
@@ -7,6 +8,7 @@ export const subscriptions = declarePipeline({
   about: 'Push subscriptions as they came, changed and went; the view subscription shows the state of each.',
   answer: 'list of subscriptions',
   source: list('retailer'),
+  schedule: '35 5 * * *',
   reading: reading({
     records: 'subscriptions',
     match: { members: ['id'], to: 'id', form: 'id' },

@@ -1,6 +1,5 @@
 /** Opens everything that a command works with, from settings, and closes it again. The only place that wires stages together. */
 import { mkdir } from 'node:fs/promises';
-import { pipelines } from '../pipelines/index.ts';
 import { type Config, requirePartner, timingOf, todayOf } from './config.ts';
 import type { Clock } from './core/clock.ts';
 import { EtlError } from './core/errors.ts';
@@ -15,7 +14,7 @@ import { PartnerClient } from './partner/client.ts';
 import { Pacing } from './partner/pacing.ts';
 import type { Area } from './partner/settings.ts';
 import { CachedTokenSource } from './partner/token.ts';
-import type { LookupContext, Partner, RunContext, Step } from './run/context.ts';
+import type { Partner, RunContext, Step } from './run/context.ts';
 import { demandNew } from './store/backups.ts';
 import { fileLocks } from './store/file-locks.ts';
 import { FolderPlace } from './store/folder.ts';
@@ -61,10 +60,11 @@ export async function openApp(world: Surroundings): Promise<App> {
     today: todayOf(config, clock),
     guard: config.guards.shrink,
     retention: config.retention,
-    pipelines,
+    pipelines: config.declared,
     isEnabled: ({ name }) => timingOf(config, name)?.enabled ?? false,
-    reports: new Map(Object.entries(config.reports)),
-    lookups: lookupsOf(config),
+    settings: config.pipelines,
+    calls: config.calls,
+    eans: config.eans,
     targets,
     state,
     locks: fileLocks(paths.locks, clock),
@@ -72,9 +72,9 @@ export async function openApp(world: Surroundings): Promise<App> {
       state,
       place: new FolderPlace(paths.root),
       warn: (message, fields) => world.log.warn(message, fields),
-      masking: { stateDir: paths.state, scopes: scopesOf(pipelines) },
+      masking: { stateDir: paths.state, scopes: scopesOf(config.declared) },
     }),
-    lake: new Lake({ root: paths.root, state, pipelines }),
+    lake: new Lake({ root: paths.root, state, pipelines: config.declared }),
     clock,
     log: world.log,
     progress: world.progress,
@@ -106,17 +106,10 @@ async function makeHome(root: string): Promise<void> {
 function openTargets(config: Config, clock: Clock): Target[] {
   const workDir = config.home.work;
   const targets: Target[] = [];
-  const shared = { workDir, clock, pipelines, settings: { subIdGrammar: config.subIds.grammar } };
+  const shared = { workDir, clock, pipelines: config.declared, settings: { subIdGrammar: config.subIds.grammar } };
   if (config.targets.duckdb) targets.push(openDuckdbTarget({ file: config.home.warehouse, ...shared }));
   if (config.targets.postgresUrl) targets.push(openPostgresTarget({ url: config.targets.postgresUrl, ...shared }));
   return targets;
-}
-
-function lookupsOf(config: Config): LookupContext {
-  const { eans, products, commissionRates, reductions } = config;
-  const { processStatuses, pushLinks } = config;
-  const callsPerNight = { processStatuses: processStatuses.callsPerNight, pushLinks: pushLinks.callsPerNight };
-  return { eans, products, commissionRates, reductions, eansPerRequest: config.eansPerRequest, callsPerNight };
 }
 
 async function openPartner(

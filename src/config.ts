@@ -3,10 +3,12 @@
  * as one object that nobody can change. Everything that is wrong is told at once.
  */
 import path from 'node:path';
+import { pipelines as shipped } from '../pipelines/index.ts';
 import { type AlertSettings, alertSecrets, readAlerts } from './config/alerts.ts';
 import { type Environment, readEnvironment, readPageToken, secretsIn, variable } from './config/environment.ts';
 import { overlay } from './config/overlay.ts';
-import { type Partners, partnersOf, readPairs } from './config/partner.ts';
+import { callsOf, type Partners, partnersOf, readPairs } from './config/partner.ts';
+import type { PipelineTiming } from './config/pipeline-schema.ts';
 import { type Problem, refuse } from './config/problems.ts';
 import type { Settings } from './config/schema.ts';
 import { readSettingsFile } from './config/settings-file.ts';
@@ -15,19 +17,9 @@ import { type Day, dayAt } from './core/days.ts';
 import { assert, EtlError } from './core/errors.ts';
 import type { ShrinkGuard } from './core/guard.ts';
 import { type HomePaths, homePaths } from './core/home.ts';
-import type { PlanSettings } from './core/plan.ts';
-import type { ProductParts } from './partner/lookups.ts';
-import { AREAS, type Area, type PartnerSettings } from './partner/settings.ts';
-
-/** What the settings of every pipeline have. */
-export interface PipelineTiming {
-  /** Whether `run` takes it when no pipeline is named. */
-  readonly enabled: boolean;
-  /** Cron expression of five fields, in the service's time zone. */
-  readonly schedule: string;
-}
-
-export interface ReportPipelineSettings extends PipelineTiming, PlanSettings {}
+import type { Pipeline } from './core/pipeline.ts';
+import { AREAS, type Area } from './core/source.ts';
+import type { Calls, PartnerSettings } from './partner/settings.ts';
 
 /** Where the EANs come from that look-ups ask about: one of the two, both, or neither. */
 export interface EanSettings {
@@ -35,38 +27,6 @@ export interface EanSettings {
   readonly file: string | null;
   /** SQL on the warehouse, the most valuable EAN first. */
   readonly query: string | null;
-}
-
-interface LookupSettings extends PipelineTiming {
-  readonly callsPerNight: number;
-  /** What was asked within so many hours is not asked again. */
-  readonly freshHours: number;
-}
-
-export interface ProductSettings extends LookupSettings {
-  /** After so many days a known product is asked for again. */
-  readonly refreshDays: number;
-  readonly markets: readonly { readonly country: string; readonly language: string }[];
-  readonly include: ProductParts;
-}
-
-export interface CommissionRateSettings extends LookupSettings {
-  /** Of EANs that come without one. */
-  readonly condition: string;
-}
-
-export interface ReductionsSettings extends PipelineTiming {
-  /** The newest file's name is not asked for again before so many minutes have passed. */
-  readonly recheckMinutes: number;
-  /** One character. */
-  readonly delimiter: string;
-  /** Names in the file's header. */
-  readonly columns: Readonly<Record<'ean' | 'maximumPrice' | 'costReduction' | 'startDate' | 'endDate', string>>;
-}
-
-/** Of process statuses and links. */
-export interface FollowingSettings extends PipelineTiming {
-  readonly callsPerNight: number;
 }
 
 /** What `serve` runs besides the receiver. */
@@ -128,17 +88,12 @@ export interface Config extends Partners {
   /** The service's zone. */
   readonly timeZone: string;
   readonly eans: EanSettings;
-  /** Questions of one bulk request. */
-  readonly eansPerRequest: number;
-  /** Of the pipelines that are filled from reports, by name. */
-  readonly reports: Readonly<Record<string, ReportPipelineSettings>>;
-  readonly products: ProductSettings;
-  readonly commissionRates: CommissionRateSettings;
-  readonly reductions: ReductionsSettings;
-  readonly pushMessages: PipelineTiming;
-  readonly subscriptions: PipelineTiming;
-  readonly processStatuses: FollowingSettings;
-  readonly pushLinks: FollowingSettings;
+  /** The pipelines of this installation. */
+  readonly declared: readonly Pipeline[];
+  /** Their settings, by name; those that are children have none. */
+  readonly pipelines: Readonly<Record<string, PipelineTiming>>;
+  /** Calls that they declare. */
+  readonly calls: Calls;
   readonly serve: ServeSettings;
   /** What whoever looks at the status page must know; null: none is set. A secret. */
   readonly pageToken: string | null;
@@ -161,6 +116,8 @@ export interface ConfigSources {
   readonly cwd: string;
   /** The folder that holds package.json and config/. */
   readonly packageRoot: string;
+  /** Those that come with the program, unless others are named. */
+  readonly pipelines?: readonly Pipeline[];
 }
 
 /** The file that overrides config/default.yaml, whether it is there or not. */
@@ -174,13 +131,13 @@ export function overridingFile({ env, cwd, packageRoot }: ConfigSources): string
  * Errors: `usage/bad_setting` with every problem found, `usage/no_settings_file`.
  */
 export async function loadConfig(sources: ConfigSources): Promise<Config> {
-  const { env, cwd, packageRoot } = sources;
+  const { env, cwd, packageRoot, pipelines = shipped } = sources;
   const base = await readSettingsFile(path.join(packageRoot, 'config', 'default.yaml'), cwd, true);
   assert(base !== null, 'a required settings file was not read');
   const named = variable(env, 'PARTNER_ETL_CONFIG') !== null;
   const over = await readSettingsFile(overridingFile(sources), cwd, named);
   const fromEnv = readEnvironment(env);
-  const { settings, problems: inFiles } = overlay(base, over, fromEnv.baseUrl, secretsIn(env));
+  const { settings, problems: inFiles } = overlay(pipelines, base, over, fromEnv.baseUrl, secretsIn(env));
   const pairs = await readPairs(settings, env, cwd);
   const page = await readPageToken(env, cwd);
   const told = await readAlerts(settings, env, cwd);
@@ -201,10 +158,12 @@ export async function loadConfig(sources: ConfigSources): Promise<Config> {
     baseUrl: fromEnv.baseUrl ?? settings.service.baseUrl,
     authUrl: fromEnv.authUrl ?? settings.service.authUrl,
   };
-  return deepFreeze({
+  const calls = callsOf(settings, pipelines);
+  const config = deepFreeze({
     home: homePaths(path.resolve(cwd, variable(env, 'PARTNER_ETL_HOME') ?? 'data')),
     today: fromEnv.today,
-    ...partnersOf(settings, addresses, pairs),
+    calls,
+    ...partnersOf(settings, calls, addresses, pairs),
     timeZone: settings.service.timeZone,
     ...loadingOf(settings, cwd),
     serve: settings.serve,
@@ -217,6 +176,7 @@ export async function loadConfig(sources: ConfigSources): Promise<Config> {
     files: over === null ? [base.name] : [base.name, over.name],
     warnings: [...fromEnv.warnings, ...pairs.warnings, ...page.warnings, ...told.warnings],
   });
+  return { ...config, declared: pipelines };
 }
 
 /** What calls of an area need. Errors: `usage/no_credentials`, which names the variables to set. */
@@ -230,20 +190,9 @@ export function requirePartner(config: Config, area: Area): PartnerSettings {
   });
 }
 
-/** What the settings of any pipeline that people name have, by its name; null for a part, which has none. */
+/** What the settings of a pipeline have, by its name; null for a child, which has none. */
 export function timingOf(config: Config, pipelineName: string): PipelineTiming | null {
-  const { reports, products, reductions, commissionRates, subscriptions } = config;
-  const all: Readonly<Record<string, PipelineTiming>> = {
-    ...reports,
-    products,
-    reductions,
-    subscriptions,
-    'commission-rates': commissionRates,
-    'push-messages': config.pushMessages,
-    'process-statuses': config.processStatuses,
-    'push-links': config.pushLinks,
-  };
-  return all[pipelineName] ?? null;
+  return config.pipelines[pipelineName] ?? null;
 }
 
 /** The service's today, or the day that PARTNER_ETL_TODAY pretends. */
@@ -263,25 +212,12 @@ export function secretsOf(config: Config, env: Environment): string[] {
 }
 
 /** What is loaded. A relative name of a file starts at the working directory, as those in the environment do. */
-function loadingOf({ eans, pipelines, service, push }: Settings, cwd: string) {
-  const {
-    products,
-    'commission-rates': commissionRates,
-    reductions,
-    'push-messages': pushMessages,
-    subscriptions,
-    'process-statuses': processStatuses,
-    'push-links': pushLinks,
-    ...reports
-  } = pipelines;
+function loadingOf({ eans, pipelines, push }: Settings, cwd: string) {
   const absolute = (file: string | null) => (file === null ? null : path.resolve(cwd, file));
-  const { eansPerRequest } = service.retailer.commission.bulk;
   const { certFile, keyFile } = push.tls;
   return {
     eans: { ...eans, file: absolute(eans.file) },
-    eansPerRequest,
-    ...{ reports, products, commissionRates, reductions },
-    ...{ pushMessages, subscriptions, processStatuses, pushLinks },
+    pipelines,
     push: { ...push, tls: { certFile: absolute(certFile), keyFile: absolute(keyFile) } },
   };
 }

@@ -1,10 +1,12 @@
 /** What a command is given: the world around the program, and what the global options made of it. */
 import path from 'node:path';
 import type { Readable } from 'node:stream';
+import { pipelines as shipped } from '../../pipelines/index.ts';
 import { type Environment, secretsIn } from '../config/environment.ts';
 import { type Config, loadConfig, secretsOf } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log.ts';
+import type { Pipeline } from '../core/pipeline.ts';
 import type { Progress } from '../core/progress.ts';
 import type { Interrupt } from './interrupt.ts';
 import { describeFailure, failureLine } from './print/failure.ts';
@@ -27,6 +29,8 @@ export interface Surroundings {
   readonly interrupt: Interrupt;
   /** What starts this program as another process: the file, and the arguments before those of the program. */
   readonly program?: readonly string[];
+  /** The pipelines of this installation; absent: those that come with the program. */
+  readonly pipelines?: readonly Pipeline[];
 }
 
 /** A terminal, a pipe or a file that is read; `isTTY` as that of process.stdin. */
@@ -46,6 +50,7 @@ export class CliContext {
   readonly screen: Screen;
   readonly clock: Clock;
   readonly interrupt: Interrupt;
+  readonly pipelines: readonly Pipeline[];
   private readonly surroundings: Surroundings;
   private given: Verbosity = { verbose: false, quiet: false, format: 'text' };
   private code = 0;
@@ -64,6 +69,7 @@ export class CliContext {
     this.surroundings = surroundings;
     this.clock = surroundings.clock;
     this.interrupt = surroundings.interrupt;
+    this.pipelines = surroundings.pipelines ?? shipped;
     this.secretTexts = secretsIn(surroundings.env);
   }
 

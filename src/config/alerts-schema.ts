@@ -1,20 +1,22 @@
 /** What the settings files may say about alerts. */
 import { z } from 'zod';
-import { pipelines } from '../../pipelines/index.ts';
-import { isNamed } from '../core/pipeline.ts';
-import { line, matching, whole, yesOrNo } from './values.ts';
+import { isNamed, type Pipeline } from '../core/pipeline.ts';
+import { line, matching, whole, yesOrNo } from '../core/settings.ts';
 
 const ADDRESS_ERROR = 'a mail address such as me@example.com';
 const address = () => matching(/^[^\s<>@,;"]+@[^\s<>@,;"]+$/, ADDRESS_ERROR);
 
-const named = pipelines.filter(isNamed).map(({ name }) => name);
-const pipelineName = () => z.enum(named, { error: `one of ${named.join(', ')}` });
-
-const freshness = () =>
+const freshness = (named: readonly string[]) =>
   z
-    .array(z.strictObject({ pipeline: pipelineName(), hours: whole(1, 8760, 'hours') }), {
-      error: 'a list of pipelines, each with hours',
-    })
+    .array(
+      z.strictObject({
+        pipeline: z.enum(named, { error: `one of ${named.join(', ')}` }),
+        hours: whole(1, 8760, 'hours'),
+      }),
+      {
+        error: 'a list of pipelines, each with hours',
+      },
+    )
     .refine((all) => isOnce(all.map(({ pipeline }) => pipeline)), { error: 'a list that names every pipeline once' });
 
 const webhooks = () =>
@@ -43,7 +45,7 @@ const mail = () =>
       error: 'a host together with `from` and at least one address in `to`',
     });
 
-export function alertsSection() {
+export function alertsSection(pipelines: readonly Pipeline[]) {
   return z.strictObject({
     title: line('a name of this installation, on one line'),
     causes: z.strictObject({
@@ -55,7 +57,7 @@ export function alertsSection() {
       pushMissing: yesOrNo(),
     }),
     remindHours: whole(1, 8760, 'hours'),
-    freshness: freshness(),
+    freshness: freshness(pipelines.filter(isNamed).map(({ name }) => name)),
     pushDays: whole(1, 3650, 'days'),
     webhooks: webhooks(),
     mail: mail(),

@@ -10,7 +10,6 @@ interface Budget {
 interface Ceiling extends Budget {
   readonly path: string;
   readonly said: string;
-  readonly of: (settings: Settings) => Budget;
 }
 
 const HOURLY = { calls: 10, perSeconds: 3600, said: '10 calls in 3600 seconds' };
@@ -19,19 +18,13 @@ const CEILINGS: readonly Ceiling[] = [
   {
     path: 'service.retailer.processStatus.budget',
     ...{ calls: 100, perSeconds: 1, said: '100 calls a second' },
-    of: ({ service }) => service.retailer.processStatus.budget,
   },
   {
     path: 'service.retailer.commission.budget',
     ...{ calls: 28, perSeconds: 1, said: '28 calls a second' },
-    of: ({ service }) => service.retailer.commission.budget,
   },
-  { path: 'service.retailer.reductions.budget', ...HOURLY, of: ({ service }) => service.retailer.reductions.budget },
-  {
-    path: 'service.retailer.reductionsName.budget',
-    ...HOURLY,
-    of: ({ service }) => service.retailer.reductionsName.budget,
-  },
+  { path: 'service.retailer.reductions.budget', ...HOURLY },
+  { path: 'service.retailer.reductionsName.budget', ...HOURLY },
 ];
 
 export interface AboveCeiling {
@@ -42,10 +35,12 @@ export interface AboveCeiling {
 /** The budgets above what the service bears. A service on this machine is a sandbox, which may be driven harder. */
 export function aboveCeilings(settings: Settings, baseUrl: string | null): AboveCeiling[] {
   if (baseUrl !== null && isHere(baseUrl)) return [];
-  return CEILINGS.filter((ceiling) => isAbove(ceiling.of(settings), ceiling)).map(({ path, said }) => ({
-    path: path.split('.'),
-    accepted: `a budget of at most ${said}`,
-  }));
+  return CEILINGS.flatMap((ceiling) => {
+    const path = ceiling.path.split('.');
+    const budget = path.reduce<unknown>((found, key) => (found as Readonly<Record<string, unknown>>)?.[key], settings);
+    const isTooMuch = budget !== undefined && isAbove(budget as Budget, ceiling);
+    return isTooMuch ? { path, accepted: `a budget of at most ${ceiling.said}` } : [];
+  });
 }
 
 function isAbove(budget: Budget, ceiling: Ceiling): boolean {

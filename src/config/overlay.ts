@@ -1,7 +1,9 @@
 /** config/default.yaml with the operator's file laid over it key by key, checked as a whole. */
 import type { z } from 'zod';
+import type { Pipeline } from '../core/pipeline.ts';
 import { aboveCeilings } from './ceilings.ts';
 import { nearest } from './near-miss.ts';
+import { usualSettings } from './pipeline-schema.ts';
 import { looksSecret, type Problem, showValue } from './problems.ts';
 import { type Settings, settingsSchema } from './schema.ts';
 import type { SettingsFile } from './settings-file.ts';
@@ -17,8 +19,12 @@ export interface Checked {
   readonly problems: readonly Problem[];
 }
 
-/** `baseUrl` is the environment's, which wins over the files'; `secrets`: values that no problem may show. */
+/**
+ * `pipelines`: whose declarations say what holds where the files say nothing; `baseUrl` is the environment's, which wins over the files';
+ * `secrets`: values that no problem may show.
+ */
 export function overlay(
+  pipelines: readonly Pipeline[],
   base: SettingsFile,
   over: SettingsFile | null,
   baseUrl: string | null,
@@ -28,8 +34,9 @@ export function overlay(
   const syntax = files.flatMap((file) => file.problems);
   // After a syntax error everything else would only be a consequence of it.
   if (syntax.length > 0) return { settings: null, problems: syntax };
-  const merged = over === null ? base.data : merge(base.data, over.data);
-  const result = settingsSchema.safeParse(merged);
+  const shipped = merge(usualSettings(pipelines), base.data);
+  const merged = over === null ? shipped : merge(shipped, over.data);
+  const result = settingsSchema(pipelines).safeParse(merged);
   const problems = result.success
     ? aboveCeilings(result.data, baseUrl ?? result.data.service.baseUrl).map(({ path, accepted }) =>
         wrongValue(path, accepted, merged, files, secrets),

@@ -1,7 +1,10 @@
 /** What calls need, for each area of the service: addresses, endpoints with the version filled in, a pair of credentials. */
-import { AREAS, type Area, type PartnerSettings } from '../partner/settings.ts';
+import type { Pipeline } from '../core/pipeline.ts';
+import { AREAS, type Area } from '../core/source.ts';
+import type { Calls, PartnerSettings } from '../partner/settings.ts';
 import { trimAddress } from './address.ts';
 import { type Credentials, type Environment, type FoundCredentials, readCredentials } from './environment.ts';
+import { callsIn } from './pipeline-schema.ts';
 import type { Problem } from './problems.ts';
 import type { Settings } from './schema.ts';
 
@@ -36,7 +39,19 @@ export async function readPairs(settings: Settings | null, env: Environment, cwd
   };
 }
 
-export function partnersOf(settings: Settings, addresses: Addresses, pairs: FoundPairs): Partners {
+/** The calls that the pipelines declare, with the versions filled in. */
+export function callsOf({ service }: Settings, pipelines: readonly Pipeline[]): Calls {
+  const all = AREAS.flatMap((area) => {
+    const { version, ...sections } = service[area];
+    return callsIn(pipelines, area).map(({ pipeline, key }) => [
+      pipeline,
+      filled((sections as Readonly<Record<string, unknown>>)[key], version),
+    ]);
+  });
+  return Object.fromEntries(all) as Calls;
+}
+
+export function partnersOf(settings: Settings, calls: Calls, addresses: Addresses, pairs: FoundPairs): Partners {
   const { baseUrl, authUrl } = addresses;
   const noAddress = [
     ...(baseUrl === null ? ['PARTNER_BASE_URL'] : []),
@@ -46,7 +61,7 @@ export function partnersOf(settings: Settings, addresses: Addresses, pairs: Foun
     partners: byArea((area) => {
       const { credentials } = pairs.of[area];
       if (baseUrl === null || authUrl === null || credentials === null) return null;
-      return partnerSettings(settings, trimAddress(baseUrl), trimAddress(authUrl), credentials);
+      return partnerSettings(settings, calls, trimAddress(baseUrl), trimAddress(authUrl), credentials);
     }),
     partnerMissing: byArea((area) => [...noAddress, ...pairs.of[area].missing]),
   };
@@ -54,55 +69,23 @@ export function partnersOf(settings: Settings, addresses: Addresses, pairs: Foun
 
 function partnerSettings(
   { service }: Settings,
+  calls: Calls,
   baseUrl: string,
   authUrl: string,
   credentials: Credentials,
 ): PartnerSettings {
-  const { reports, catalog, retailer, timeouts, retry, token } = service;
-  const { commission, subscriptions, signatureKeys, testPush, processStatus } = retailer;
-  const { version } = retailer;
-  return {
-    baseUrl,
-    authUrl,
-    credentials,
-    reports: {
-      promotions: filled(reports.promotions, reports.version),
-      orders: filled(reports.orders, reports.version),
-      commissions: filled(reports.commissions, reports.version),
-    },
-    catalog: { product: filled(catalog.product, catalog.version) },
-    retailer: {
-      commission: {
-        budget: commission.budget,
-        single: filled(commission.single, version),
-        bulk: {
-          ...filled(commission.bulk, version),
-          contentType: fill(commission.bulk.contentType, version),
-        },
-      },
-      reductions: filled(retailer.reductions, version),
-      reductionsName: filled(retailer.reductionsName, version),
-      subscriptions: {
-        ...filled(subscriptions, version),
-        itemPath: fill(subscriptions.itemPath, version),
-        contentType: fill(subscriptions.contentType, version),
-      },
-      signatureKeys: filled(signatureKeys, version),
-      testPush: filled(testPush, version),
-      processStatus: filled(processStatus, version),
-    },
-    timeouts,
-    retry,
-    token,
-  };
+  const { retailer, timeouts, retry, token } = service;
+  const { reductions, reductionsName, subscriptions, signatureKeys, testPush, processStatus, version } = retailer;
+  const own = { reductions, reductionsName, subscriptions, signatureKeys, testPush, processStatus };
+  return { baseUrl, authUrl, credentials, calls, retailer: filled(own, version), timeouts, retry, token };
 }
 
-function filled<T extends { readonly path: string; readonly accept: string }>(call: T, version: string): T {
-  return { ...call, path: fill(call.path, version), accept: fill(call.accept, version) };
-}
-
-function fill(text: string, version: string): string {
-  return text.replaceAll('{version}', version);
+/** The same with the version in place of every `{version}`. */
+function filled<T>(value: T, version: string): T {
+  if (typeof value === 'string') return value.replaceAll('{version}', version) as T;
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((one) => filled(one, version)) as T;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, filled(one, version)])) as T;
 }
 
 function byArea<T>(value: (area: Area) => T): Record<Area, T> {

@@ -1,7 +1,7 @@
 /** What the settings files may say about the receiver of push messages. */
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
-import { line, matching, whole, yesOrNo } from './values.ts';
+import { line, matching, whole, yesOrNo } from '../core/settings.ts';
 
 const ADDRESS_ERROR = 'an IP address or a range such as 10.0.0.0/8';
 

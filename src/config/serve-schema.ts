@@ -1,6 +1,6 @@
 /** What the settings files may say about `serve` besides the receiver. */
 import { z } from 'zod';
-import { matching, whole, yesOrNo } from './values.ts';
+import { matching, whole, yesOrNo } from '../core/settings.ts';
 
 export function serveSection() {
   return z.strictObject({

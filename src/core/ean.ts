@@ -23,3 +23,6 @@ function checkDigit(digits: string): number {
   for (let i = 0; i < 12; i++) sum += (digits.charCodeAt(i) - 48) * (i % 2 === 0 ? 1 : 3);
   return (10 - (sum % 10)) % 10;
 }
+
+/** The conditions of a product that the service knows. */
+export const CONDITIONS = ['NEW', 'AS_NEW', 'GOOD', 'REASONABLE', 'MODERATE'] as const;

@@ -2,65 +2,7 @@
 import { type ColumnKind, snakeCase } from './columns.ts';
 import { assert } from './errors.ts';
 import { LIMITS } from './limits.ts';
-
-export type ReportName = 'promotions' | 'orders' | 'commissions';
-
-/** The parts of the service; each may have a pair of credentials of its own. */
-export type Area = 'reports' | 'catalog' | 'retailer';
-
-/** What is said of every source. */
-interface SourceTraits {
-  /** Of the service, whose calls fill it; null: nobody is called. */
-  readonly area: Area | null;
-  /** Asked for by ranges of days, also of the past; else only what holds now is said, or what was pushed. */
-  readonly isByRange: boolean;
-  /** Comes with push messages, or follows from them: every few minutes or not at all. */
-  readonly isPushed: boolean;
-}
-
-/** Where the rows of a pipeline come from; made by the functions below. What the kinds do is in src/run/sources. */
-export type PipelineSource = SourceTraits &
-  (
-    | { readonly kind: 'window'; readonly report: ReportName }
-    | { readonly kind: 'keys'; readonly call: KeysCall }
-    | { readonly kind: 'file' }
-    | { readonly kind: 'list' }
-    | { readonly kind: 'inbox' }
-    | { readonly kind: 'child'; readonly of: string; readonly records: string | null }
-  );
-
-/** What keys are asked by: EANs of a list, processes that were started or told of, links of push messages. */
-export type KeysCall = 'commission' | 'product' | 'process-status' | 'push-link';
-
-/** A report over a range of days: the answer replaces the slices of the range. */
-export function window(report: ReportName): PipelineSource {
-  return { kind: 'window', area: 'reports', isByRange: true, isPushed: false, report };
-}
-
-/** Things by their keys, as they are now; a slice holds what was seen to be different on that day. */
-export function keys(area: Area, call: KeysCall, traits: Partial<Pick<SourceTraits, 'isPushed'>> = {}): PipelineSource {
-  return { kind: 'keys', area, isByRange: false, isPushed: false, ...traits, call };
-}
-
-/** A file that replaces the one before; a slice holds what it brought and what it no longer had. */
-export function file(area: Area): PipelineSource {
-  return { kind: 'file', area, isByRange: false, isPushed: false };
-}
-
-/** One call that tells all there are; a slice holds what came, changed and went. */
-export function list(area: Area): PipelineSource {
-  return { kind: 'list', area, isByRange: false, isPushed: false };
-}
-
-/** What was pushed to us and lies in the inbox. */
-export function inbox(): PipelineSource {
-  return { kind: 'inbox', area: null, isByRange: false, isPushed: true };
-}
-
-/** Rows that come with the answers of another pipeline, its parent; `records`: the member of the parent's records that has them. */
-export function childOf(parent: string, records: string | null = null): PipelineSource {
-  return { kind: 'child', area: null, isByRange: false, isPushed: false, of: parent, records };
-}
+import type { EanKeys, PipelineSource } from './source.ts';
 
 /**
  * Where the value of a column comes from: a member of the record; a member of the key that was asked for; or the answer as a whole
@@ -168,6 +110,8 @@ export interface Pipeline {
   /** The report, answer or message that its rows come from. */
   readonly answer: string;
   readonly source: PipelineSource;
+  /** When it runs unless the settings say otherwise, five fields in the service's zone; a child, which comes with its parent, has none. */
+  readonly schedule?: string;
   /** How its answers are read; absent where that is not by records: reports, files, messages, and children. */
   readonly reading?: Reading;
   /** Table in schema `warehouse`. */
@@ -305,8 +249,13 @@ export function readingOf({ name, reading }: Pipeline): Reading {
   return reading;
 }
 
-/** The report that a pipeline is filled from; a mistake of ours for any other kind. */
-export function reportOf({ name, source }: Pipeline): ReportName {
-  assert(source.kind === 'window', `${name} is no report`);
-  return source.report;
+/** How the keys of a look-up by EAN are asked for; a mistake of ours for any other pipeline. */
+export function eanKeysOf({ name, source }: Pipeline): EanKeys {
+  assert(source.kind === 'keys' && typeof source.keys === 'object', `${name} is no look-up by EAN`);
+  return source.keys;
+}
+
+/** Whether it is asked for by the EANs of the settings' list. */
+export function isEanLookup({ source }: Pipeline): boolean {
+  return source.kind === 'keys' && typeof source.keys === 'object';
 }

@@ -2,11 +2,15 @@
  * The list of EANs that look-ups ask about, from a file and from a query alike: checked before anything is sent, each question
  * once, in the order of value. What cannot be asked is set aside with its reason.
  */
-import { eanProblem } from '../core/ean.ts';
-import type { CommissionQuestion } from '../partner/lookups.ts';
+import { CONDITIONS, eanProblem } from '../core/ean.ts';
 
-/** The conditions that the service knows. */
-export const CONDITIONS = ['NEW', 'AS_NEW', 'GOOD', 'REASONABLE', 'MODERATE'] as const;
+/** An EAN as it is asked about. */
+export interface ListedEan {
+  readonly ean: string;
+  readonly condition: string;
+  /** Selling price, decimal text such as `12.30`, which is sent as it stands; null: none is named. */
+  readonly price: string | null;
+}
 
 export type EanRejectReason = 'bad_ean' | 'bad_price' | 'bad_condition' | 'bad_line';
 
@@ -35,7 +39,7 @@ const RAW_CHARACTERS = 200;
 
 /** Gathers questions. A million of them take some 250 MB. */
 export class EanList {
-  readonly questions: CommissionQuestion[] = [];
+  readonly questions: ListedEan[] = [];
   /** The first ones; `rejected` counts all. */
   readonly rejects: EanReject[] = [];
   rejected = 0;
@@ -43,7 +47,7 @@ export class EanList {
   duplicates = 0;
   private readonly condition: string;
   /** The first question of each EAN: most have no other, and need no text of their own to be found again. */
-  private readonly first = new Map<string, CommissionQuestion>();
+  private readonly first = new Map<string, ListedEan>();
   /** Questions of EANs that are asked in several ways. */
   private readonly more = new Set<string>();
 
@@ -65,7 +69,7 @@ export class EanList {
     this.rejects.push({ from, line, reason, detail, raw: raw.slice(0, RAW_CHARACTERS).toWellFormed() });
   }
 
-  private checked(row: EanRow): CommissionQuestion | Pick<EanReject, 'reason' | 'detail'> {
+  private checked(row: EanRow): ListedEan | Pick<EanReject, 'reason' | 'detail'> {
     const [ean, amount, named] = [row.ean.trim(), row.price.trim(), row.condition.trim()];
     const problem = eanProblem(ean);
     if (problem !== null) return { reason: 'bad_ean', detail: eanDetail(ean, problem) };
@@ -76,7 +80,7 @@ export class EanList {
     return { reason: 'bad_condition', detail: `${shown(named)} is none of ${CONDITIONS.join(', ')}` };
   }
 
-  private add(question: CommissionQuestion): void {
+  private add(question: ListedEan): void {
     const first = this.first.get(question.ean);
     if (first) {
       const key = `${question.ean} ${question.condition} ${question.price}`;

@@ -1,20 +1,21 @@
-/** The three affiliate reports as calls. */
+/** Reports as calls. */
 import type { DayRange } from '../core/days.ts';
-import { type Pipeline, reportOf } from '../core/pipeline.ts';
+import type { Pipeline } from '../core/pipeline.ts';
+import type { WindowCall } from '../core/source.ts';
 import type { Answer, Call, Consumed } from './client.ts';
-import type { PartnerSettings } from './settings.ts';
+import { type Calls, callOf, endpointName } from './settings.ts';
 
 /** The call for a report over an inclusive range of days. The answer comes as gzip where the service can. */
 export function reportCall<T>(
-  settings: PartnerSettings,
+  calls: Calls,
   pipeline: Pipeline,
   range: DayRange,
   consume: (answer: Answer) => Promise<Consumed<T>>,
   signal?: AbortSignal,
 ): Call<T> {
-  const report = settings.reports[reportOf(pipeline)];
+  const report = callOf<WindowCall>(calls, pipeline);
   return {
-    ...reportBudget(settings, pipeline),
+    ...reportBudget(calls, pipeline),
     method: 'GET',
     path: report.path,
     query: { [report.startParameter]: range.from, [report.endParameter]: range.to },
@@ -26,10 +27,6 @@ export function reportCall<T>(
 }
 
 /** What paces the calls of a report. */
-export function reportBudget(
-  { reports }: PartnerSettings,
-  pipeline: Pipeline,
-): Pick<Call<unknown>, 'endpoint' | 'budget'> {
-  const name = reportOf(pipeline);
-  return { endpoint: `report-${name}`, budget: reports[name].budget };
+export function reportBudget(calls: Calls, pipeline: Pipeline): Pick<Call<unknown>, 'endpoint' | 'budget'> {
+  return { endpoint: endpointName(pipeline), budget: callOf<WindowCall>(calls, pipeline).budget };
 }

@@ -1,52 +1,10 @@
 /** What the partner stage is told: where the service is, how its calls are made, and how much it can bear. */
-import type { Area, ReportName } from '../core/pipeline.ts';
+import { assert } from '../core/errors.ts';
+import type { Pipeline } from '../core/pipeline.ts';
+import type { CallSettings, EndpointBudget } from '../core/settings.ts';
+import type { Area } from '../core/source.ts';
 
-/** At most `calls` in any `perSeconds` seconds, of all processes together, and at most `concurrency` at once in each of them. */
-export interface EndpointBudget {
-  readonly calls: number;
-  readonly perSeconds: number;
-  readonly concurrency: number;
-}
-
-export interface ReportEndpoint {
-  /** Below `baseUrl`, begins with a slash. */
-  readonly path: string;
-  readonly accept: string;
-  readonly startParameter: string;
-  readonly endParameter: string;
-  readonly budget: EndpointBudget;
-}
-
-export type { Area };
-export const AREAS: readonly Area[] = ['reports', 'catalog', 'retailer'];
-
-export interface ProductEndpoint {
-  /** Below `baseUrl`, begins with a slash and holds {ean}. */
-  readonly path: string;
-  readonly accept: string;
-  readonly countryParameter: string;
-  readonly budget: EndpointBudget;
-}
-
-export interface CommissionEndpoints {
-  /** Of both together: the service counts them as one. */
-  readonly budget: EndpointBudget;
-  readonly single: {
-    /** Holds {ean}. */
-    readonly path: string;
-    readonly accept: string;
-    readonly conditionParameter: string;
-    readonly priceParameter: string;
-  };
-  readonly bulk: {
-    readonly path: string;
-    readonly accept: string;
-    readonly contentType: string;
-    /** Name of the selling price in an element of the request. */
-    readonly priceField: string;
-    readonly eansPerRequest: number;
-  };
-}
+export type { Area, EndpointBudget };
 
 export interface SimpleEndpoint {
   readonly path: string;
@@ -101,10 +59,9 @@ export interface PartnerSettings {
   readonly authUrl: string;
   /** Of the area that the settings were made for. */
   readonly credentials: Credentials;
-  readonly reports: Readonly<Record<ReportName, ReportEndpoint>>;
-  readonly catalog: { readonly product: ProductEndpoint };
+  /** Of the pipelines that have a call of their own, by the pipeline's name; see `callOf`. */
+  readonly calls: Calls;
   readonly retailer: {
-    readonly commission: CommissionEndpoints;
     readonly reductions: SimpleEndpoint;
     readonly reductionsName: SimpleEndpoint;
     readonly subscriptions: SubscriptionEndpoint;
@@ -117,4 +74,19 @@ export interface PartnerSettings {
   readonly timeouts: Timeouts;
   readonly retry: RetrySettings;
   readonly token: TokenSettings;
+}
+
+/** Calls that pipelines declare, by the pipeline's name, with the version filled in. */
+export type Calls = Readonly<Record<string, CallSettings>>;
+
+/** The call of a pipeline; its declaration says what the settings were checked to be. A mistake of ours for one without. */
+export function callOf<T extends CallSettings>(calls: Calls, { name }: { readonly name: string }): T {
+  const found = calls[name];
+  assert(found, `${name} has no call of its own`);
+  return found as T;
+}
+
+/** What the pacing calls the endpoint of a pipeline with a call of its own. */
+export function endpointName({ name, source }: Pipeline): string {
+  return source.isByRange ? `report-${name}` : (source.call?.name ?? name);
 }

@@ -1,12 +1,6 @@
 /** What a run is given: settings, time, places, and the stages it joins. Made and closed by app.ts. */
 import { nearest } from '../config/near-miss.ts';
-import type {
-  CommissionRateSettings,
-  EanSettings,
-  ProductSettings,
-  ReductionsSettings,
-  RetentionSettings,
-} from '../config.ts';
+import type { EanSettings, RetentionSettings } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
 import { type Day, dayAt } from '../core/days.ts';
 import { assert, EtlError } from '../core/errors.ts';
@@ -14,29 +8,16 @@ import type { ShrinkGuard } from '../core/guard.ts';
 import type { HomePaths } from '../core/home.ts';
 import type { Log } from '../core/log.ts';
 import { isNamed, type Pipeline, parentName } from '../core/pipeline.ts';
-import type { PlanSettings } from '../core/plan.ts';
 import type { Progress } from '../core/progress.ts';
 import type { BudgetWait, FetchRecord } from '../core/records.ts';
 import type { Tracer } from '../core/tracer.ts';
 import type { Vault } from '../extract/vault.ts';
 import type { Lake } from '../lake/lake.ts';
 import type { PartnerClient } from '../partner/client.ts';
-import type { Area, PartnerSettings } from '../partner/settings.ts';
+import type { Area, Calls, PartnerSettings } from '../partner/settings.ts';
 import type { Locks } from '../store/locks.ts';
 import type { State } from '../store/state.ts';
 import type { Target } from '../warehouse/target.ts';
-
-/** What look-ups and files are told, beside the service's own settings. */
-export interface LookupContext {
-  readonly eans: EanSettings;
-  readonly products: ProductSettings;
-  readonly commissionRates: CommissionRateSettings;
-  readonly reductions: ReductionsSettings;
-  /** Questions of one bulk request. */
-  readonly eansPerRequest: number;
-  /** Calls of one run at the most. */
-  readonly callsPerNight: { readonly processStatuses: number; readonly pushLinks: number };
-}
 
 export interface RunContext {
   readonly paths: HomePaths;
@@ -48,9 +29,11 @@ export interface RunContext {
   readonly pipelines: readonly Pipeline[];
   /** Whether `run` takes the pipeline when none is named. */
   readonly isEnabled: (pipeline: Pipeline) => boolean;
-  /** When and how reports are asked for, by pipeline. */
-  readonly reports: ReadonlyMap<string, PlanSettings>;
-  readonly lookups: LookupContext;
+  /** What the settings say of the pipelines, by name; see `settingsOf`. */
+  readonly settings: Readonly<Record<string, unknown>>;
+  /** Calls that the pipelines declare; see `callOf`. */
+  readonly calls: Calls;
+  readonly eans: EanSettings;
   readonly targets: readonly Target[];
   readonly state: State;
   readonly locks: Locks;
@@ -109,9 +92,9 @@ export function dayOfFetch({ timeZone }: Pick<RunContext, 'timeZone'>, { finishe
   return dayAt(Date.parse(at), timeZone);
 }
 
-/** When and how a report is asked for. */
-export function settingsOf(context: Pick<RunContext, 'reports'>, pipeline: Pipeline): PlanSettings {
-  const found = context.reports.get(pipeline.name);
-  assert(found, `no settings for pipeline ${pipeline.name}`);
-  return found;
+/** What the settings say of a pipeline; they were checked against its declaration, which says what T is. A mistake of ours for a child. */
+export function settingsOf<T>(context: Pick<RunContext, 'settings'>, { name }: Pipeline): T {
+  const found = context.settings[name];
+  assert(found, `no settings for pipeline ${name}`);
+  return found as T;
 }

@@ -2,7 +2,8 @@
 import { assert } from '../core/errors.ts';
 import type { Pipeline } from '../core/pipeline.ts';
 import type { FetchRecord } from '../core/records.ts';
-import { AREAS, type Area, type PartnerSettings } from '../partner/settings.ts';
+import { AREAS, type Area } from '../core/source.ts';
+import type { PartnerSettings } from '../partner/settings.ts';
 import { pairOf } from '../partner/token-circuit.ts';
 import type { Gatherer } from '../store/gather.ts';
 import type { Partner, RunContext } from './context.ts';

@@ -1,7 +1,6 @@
 /** Changes of the world: what is true becomes something else, in the answers and in the truth alike. Plain JSON. */
 import { type Day, dayNumber, isDay } from '../core/days.ts';
 import { EtlError } from '../core/errors.ts';
-import type { ReportName } from '../core/pipeline.ts';
 import { centsOf } from './catalogue/amounts.ts';
 import { applyRetailChange, isRetailChange, type RetailChange } from './catalogue/changes.ts';
 import type { Retailer } from './catalogue/retailer.ts';
@@ -12,6 +11,7 @@ import { type ItemPlace, orderIdOf, placeOf, type Restatement } from './orders/i
 import { DayItems } from './orders/orders.ts';
 import { applyPushChange, isPushChange, type Pushable, type PushChange } from './push/changes.ts';
 import type { OrderedEnd, Processes } from './push/processes.ts';
+import type { ReportName } from './report-name.ts';
 import type { World } from './world.ts';
 
 interface ItemName {

@@ -5,7 +5,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Day, parseDay } from '../core/days.ts';
 import { asEtlError, EtlError } from '../core/errors.ts';
-import type { ReportName } from '../core/pipeline.ts';
 import type { CommissionTruth } from './catalogue/commissions.ts';
 import type { ProductTruth } from './catalogue/products.ts';
 import type { Change } from './changes.ts';
@@ -23,6 +22,7 @@ import type { PushFault } from './push/faults.ts';
 import type { PushMessage } from './push/push.ts';
 import type { PushRoute } from './push/routes.ts';
 import type { PushTruth } from './push/truth.ts';
+import type { ReportName } from './report-name.ts';
 
 export const CONTROL_PATH = '/sandbox/';
 

@@ -20,7 +20,7 @@ describe('credentials and addresses', () => {
       credentials: { clientId: 'me', clientSecret: 's3cret-s3cret' },
       token: { path: '/token', renewBeforeSeconds: 30, circuitMinutes: 60, mostPerHour: 30 },
     });
-    expect(partner.reports.orders).toEqual({
+    expect(partner.calls.orders).toEqual({
       path: '/marketing/affiliate/reports/v2/order-report',
       accept: 'application/json',
       startParameter: 'startDate',
@@ -82,23 +82,23 @@ describe('credentials and addresses', () => {
 
   test('versions are filled in for every area', async () => {
     const local = 'service:\n  catalog: { version: v9 }\n  retailer: { version: v5 }\n';
-    const { catalog, retailer } = requirePartner(await load(local, COMPLETE), 'retailer');
-    expect(catalog.product).toEqual({
+    const { calls, retailer } = requirePartner(await load(local, COMPLETE), 'retailer');
+    expect(calls.products).toEqual({
       path: '/marketing/catalog/v9/products/{ean}',
       accept: 'application/json',
       countryParameter: 'country-code',
       budget: expect.objectContaining({ calls: 10, perSeconds: 1, concurrency: 8 }),
     });
+    expect(calls['commission-rates']).toMatchObject({
+      budget: { calls: 28, perSeconds: 1, concurrency: 16 },
+      single: { path: '/retailer/commission/{ean}', accept: 'application/vnd.retailer.v5+json' },
+      bulk: { contentType: 'application/vnd.retailer.v5+json', priceField: 'unitPrice', eansPerRequest: 100 },
+    });
     expect(retailer).toMatchObject({
-      commission: {
-        budget: { calls: 28, perSeconds: 1, concurrency: 16 },
-        single: { path: '/retailer/commission/{ean}', accept: 'application/vnd.retailer.v5+json' },
-        bulk: { contentType: 'application/vnd.retailer.v5+json', priceField: 'unitPrice', eansPerRequest: 100 },
-      },
       reductions: { accept: 'application/vnd.retailer.v5+csv', budget: { calls: 8, perSeconds: 3600 } },
       reductionsName: { path: '/retailer/reductions/latest', accept: 'application/vnd.retailer.v5+csv' },
     });
-    expect(JSON.stringify({ catalog, retailer })).not.toContain('{version}');
+    expect(JSON.stringify({ calls, retailer })).not.toContain('{version}');
   });
 
   test.each<[string, boolean]>([

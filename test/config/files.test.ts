@@ -18,7 +18,7 @@ describe('settings files', () => {
   test('the shipped file alone is a complete set of settings', async () => {
     const config = await load();
     expect(config.timeZone).toBe('Europe/Amsterdam');
-    expect(config.reports.orders).toEqual({
+    expect(config.pipelines.orders).toEqual({
       enabled: true,
       schedule: '30 5 * * *',
       startDay: null,
@@ -26,9 +26,8 @@ describe('settings files', () => {
       windowDays: 7,
       lagDays: 1,
     });
-    expect(Object.keys(config.reports)).toEqual(['promotions', 'orders', 'commissions']);
     expect(config.eans).toEqual({ file: null, query: expect.stringContaining('ORDER BY SUM(value) DESC') });
-    expect(config.products).toEqual({
+    expect(config.pipelines.products).toEqual({
       enabled: true,
       schedule: '30 5 * * *',
       callsPerNight: 5000,
@@ -37,14 +36,14 @@ describe('settings files', () => {
       markets: [{ country: 'NL', language: 'nl' }],
       include: { specifications: true, image: true, offer: true, rating: true },
     });
-    expect(config.commissionRates).toEqual({
+    expect(config.pipelines['commission-rates']).toEqual({
       enabled: true,
       schedule: '30 5 * * *',
       callsPerNight: 10_000,
       freshHours: 20,
       condition: 'NEW',
     });
-    expect(config.reductions).toEqual({
+    expect(config.pipelines.reductions).toEqual({
       enabled: true,
       schedule: '30 5 * * *',
       recheckMinutes: 30,
@@ -80,8 +79,8 @@ describe('settings files', () => {
     const config = await load(
       "pipelines:\n  orders:\n    lookbackDays: 90\n    startDay: 2024-02-29\nservice:\n  timeZone: 'UTC'\n",
     );
-    expect(config.reports.orders).toMatchObject({ lookbackDays: 90, startDay: '2024-02-29', windowDays: 7 });
-    expect(config.reports.promotions?.lookbackDays).toBe(45);
+    expect(config.pipelines.orders).toMatchObject({ lookbackDays: 90, startDay: '2024-02-29', windowDays: 7 });
+    expect(config.pipelines.promotions).toMatchObject({ lookbackDays: 45 });
     expect(config.timeZone).toBe('UTC');
     expect(config.files).toEqual(['config/default.yaml', 'config/local.yaml']);
   });
@@ -100,8 +99,10 @@ describe('settings files', () => {
   });
 
   test('a list is replaced whole', async () => {
-    const { products } = await load('pipelines:\n  products:\n    markets: [{ country: BE, language: fr-BE }]\n');
-    expect(products.markets).toEqual([{ country: 'BE', language: 'fr-BE' }]);
+    const { pipelines: settings } = await load(
+      'pipelines:\n  products:\n    markets: [{ country: BE, language: fr-BE }]\n',
+    );
+    expect(settings.products).toMatchObject({ markets: [{ country: 'BE', language: 'fr-BE' }] });
   });
 
   test.each(['http://127.0.0.1:8080', 'http://localhost:8080', 'http://[::1]:8080'])(
@@ -109,7 +110,7 @@ describe('settings files', () => {
     async (address) => {
       const local = 'service:\n  retailer:\n    commission:\n      budget: { calls: 2000 }\n';
       const config = await load(local, { ...CREDENTIALS, PARTNER_BASE_URL: address });
-      expect(config.partners.retailer?.retailer.commission.budget.calls).toBe(2000);
+      expect(config.partners.retailer?.calls['commission-rates']?.budget.calls).toBe(2000);
       const error = await refusal(local, { ...CREDENTIALS, PARTNER_BASE_URL: 'https://api.example.com' });
       expect(error.message).toContain('at most 28 calls a second');
     },
@@ -120,12 +121,12 @@ describe('settings files', () => {
     ['only comments', '# nothing\n'],
     ['sections whose keys are all commented out', 'pipelines:\n  orders:\n    # lookbackDays: 3\nguards:\n'],
   ])('%s changes nothing', async (_, local) => {
-    expect((await load(local)).reports).toEqual((await load()).reports);
+    expect((await load(local)).pipelines).toEqual((await load()).pipelines);
   });
 
   test('the settings cannot be changed, at no depth', async () => {
     const config = await load();
-    const orders = config.reports.orders as { lookbackDays: number };
+    const orders = config.pipelines.orders as unknown as { lookbackDays: number };
     expect(() => {
       orders.lookbackDays = 1;
     }).toThrow(TypeError);

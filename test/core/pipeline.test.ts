@@ -9,15 +9,15 @@ import {
   isNamed,
   type Pipeline,
   storedColumns,
-  window,
 } from '../../src/core/pipeline.ts';
+import { window } from '../../src/core/source.ts';
 
 const sound: Pipeline = {
   name: 'visits',
   version: 1,
   answer: 'orders report',
   about: 'Visits by day.',
-  source: window('orders'),
+  source: window({ path: '/visits', budget: { calls: 1, perSeconds: 1, concurrency: 1 } }),
   versions: null,
   table: 'fact_visit',
   columns: [

@@ -1,7 +1,10 @@
 import { beforeAll, expect, test } from 'vitest';
+import { type CommissionCall, commissionRates } from '../../pipelines/commission-rates.ts';
+import { pipelines } from '../../pipelines/index.ts';
 import { loadConfig } from '../../src/config.ts';
+import type { WindowCall } from '../../src/core/source.ts';
 import { endpointOf } from '../../src/partner/endpoints.ts';
-import type { PartnerSettings } from '../../src/partner/settings.ts';
+import { callOf, type PartnerSettings } from '../../src/partner/settings.ts';
 import { packageRoot } from '../support/nights.ts';
 
 let settings: PartnerSettings;
@@ -19,12 +22,12 @@ beforeAll(async () => {
 const filled = (path: string) => path.split('?')[0]!.replaceAll(/\{\w+\}/g, 'x1');
 
 test.each<[string, (s: PartnerSettings) => string]>([
-  ['report-orders', (s) => s.reports.orders.path],
-  ['report-promotions', (s) => s.reports.promotions.path],
-  ['report-commissions', (s) => s.reports.commissions.path],
-  ['product', (s) => s.catalog.product.path],
-  ['commission', (s) => s.retailer.commission.single.path],
-  ['commission', (s) => s.retailer.commission.bulk.path],
+  ['report-orders', ({ calls }) => callOf<WindowCall>(calls, { name: 'orders' }).path],
+  ['report-promotions', ({ calls }) => callOf<WindowCall>(calls, { name: 'promotions' }).path],
+  ['report-commissions', ({ calls }) => callOf<WindowCall>(calls, { name: 'commissions' }).path],
+  ['product', () => '/marketing/catalog/v1/products/{ean}'],
+  ['commission', ({ calls }) => callOf<CommissionCall>(calls, commissionRates).single.path],
+  ['commission', ({ calls }) => callOf<CommissionCall>(calls, commissionRates).bulk.path],
   ['reductions', (s) => s.retailer.reductions.path],
   ['reductions-name', (s) => s.retailer.reductionsName.path],
   ['subscriptions', (s) => s.retailer.subscriptions.path],
@@ -34,7 +37,11 @@ test.each<[string, (s: PartnerSettings) => string]>([
   ['process-status', (s) => s.retailer.processStatus.path],
   ['process-status', () => '/retailer/shipments/4711'],
 ])('a request to %s is known by its path', (endpoint, pathOf) => {
-  const found = endpointOf(`https://api.example.com/base${filled(pathOf(settings))}?day=2026-03-01`, settings);
+  const found = endpointOf(
+    `https://api.example.com/base${filled(pathOf(settings))}?day=2026-03-01`,
+    settings,
+    pipelines,
+  );
   expect(found.endpoint).toBe(endpoint);
   expect(found.budget.calls).toBeGreaterThan(0);
 });

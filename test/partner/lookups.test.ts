@@ -1,11 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import {
-  bulkCommissionCall,
-  productCall,
-  reductionsFileCall,
-  reductionsNameCall,
-  singleCommissionCall,
-} from '../../src/partner/lookups.ts';
+import { type CommissionCall, commissionRates, singleCommission } from '../../pipelines/commission-rates.ts';
+import { products } from '../../pipelines/products.ts';
+import { eanKeysOf, type Pipeline } from '../../src/core/pipeline.ts';
+import type { Key } from '../../src/core/source.ts';
+import { keysCall, reductionsFileCall, reductionsNameCall } from '../../src/partner/lookups.ts';
+import { callOf } from '../../src/partner/settings.ts';
 import { asText, endOf, Scene } from './scene.ts';
 import { answer } from './scripted-service.ts';
 
@@ -21,6 +20,20 @@ const none = { specifications: false, image: false, offer: false, rating: false 
 const question = { ean: EAN, condition: 'NEW', price: null };
 const dutch = { ean: EAN, country: 'NL', language: 'nl' };
 
+/** As a night asks. */
+function ask(pipeline: Pipeline, keys: readonly Key[], settings: object = {}) {
+  const { calls } = scene.settings();
+  return keysCall(calls, pipeline, eanKeysOf(pipeline).request(keys, callOf(calls, pipeline), settings), asText);
+}
+
+const bulkCall = (keys: readonly Key[]) => ask(commissionRates, keys);
+const productCall = (key: Key, include: typeof all) => ask(products, [key], { include });
+function singleCall(key: Key) {
+  const { calls } = scene.settings();
+  const request = singleCommission(key, callOf<CommissionCall>(calls, commissionRates));
+  return keysCall(calls, commissionRates, request, asText);
+}
+
 describe('bulk commission', () => {
   test('sends every question, prices digit by digit', async () => {
     const questions = [
@@ -28,7 +41,7 @@ describe('bulk commission', () => {
       { ean: '0000000000055', condition: 'GOOD', price: '9007199254740993.10' },
       { ean: EAN, condition: 'NEW', price: '0.30' },
     ];
-    const call = bulkCommissionCall(scene.settings(), 'commission-rates', questions, asText);
+    const call = bulkCall(questions);
     const { record } = await scene.client().call(call);
     const [seen] = scene.service.calls;
     expect([seen?.method, seen?.url]).toEqual(['POST', '/api/retailer/commission']);
@@ -47,21 +60,19 @@ describe('bulk commission', () => {
 
   test('is tried again although it is a POST, since asking changes nothing', async () => {
     scene.service.answers.push(answer(500));
-    const call = bulkCommissionCall(scene.settings(), 'commission-rates', [question], asText);
+    const call = bulkCall([question]);
     const { record } = await scene.client().call(call);
     expect(record).toMatchObject({ status: 200, attempt: 2 });
   });
 
   test.each(['', '1e2', '-1.00', '01.00', '1.', '.5', '1,00', '1}', 'NaN'])('does not send the price %j', (price) => {
-    const ask = () => bulkCommissionCall(scene.settings(), 'commission-rates', [{ ...question, price }], asText);
-    expect(ask).toThrow('a price that is no decimal text');
+    const bad = () => bulkCall([{ ...question, price }]);
+    expect(bad).toThrow('a price that is no decimal text');
   });
 
   test.each([0, 4])('does not send %i questions where a request takes 3', (count) => {
     const questions = Array.from({ length: count }, () => question);
-    expect(() => bulkCommissionCall(scene.settings(), 'commission-rates', questions, asText)).toThrow(
-      `${count} questions in a request that takes 3`,
-    );
+    expect(() => bulkCall(questions)).toThrow(`${count} keys in a call that takes 3`);
   });
 });
 
@@ -71,14 +82,13 @@ describe('single commission', () => {
     ['12.30', '?condition=AS_NEW&unit-price=12.30'],
   ])('is asked for with the price %s as %s', async (price, query) => {
     const asked = { ean: EAN, condition: 'AS_NEW', price };
-    await scene.client().call(singleCommissionCall(scene.settings(), 'commission-rates', asked, asText));
+    await scene.client().call(singleCall(asked));
     expect(scene.service.calls[0]?.url).toBe(`/api/retailer/commission/${EAN}${query}`);
   });
 
   test('has the turns and the budget of the bulk call', () => {
-    const settings = scene.settings();
-    const single = singleCommissionCall(settings, 'commission-rates', question, asText);
-    const bulk = bulkCommissionCall(settings, 'commission-rates', [question], asText);
+    const single = singleCall(question);
+    const bulk = bulkCall([question]);
     expect([single.endpoint, single.budget]).toEqual([bulk.endpoint, bulk.budget]);
   });
 });
@@ -89,14 +99,14 @@ describe('a product', () => {
     ['one part', { ...none, offer: true }, '&include-offer=true'],
     ['nothing more', none, ''],
   ])('is asked for with %s', async (_, parts, query) => {
-    await scene.client().call(productCall(scene.settings(), 'products', dutch, parts, asText));
+    await scene.client().call(productCall(dutch, parts));
     const [seen] = scene.service.calls;
     expect(seen?.url).toBe(`/api/catalog/v1/products/${EAN}?country-code=NL${query}`);
     expect(seen?.headers).toMatchObject({ 'accept-language': 'nl', 'accept-encoding': 'gzip' });
   });
 
   test.each(['a/b', '../x', '$&', 'a?b#c', 'ü'])('an EAN %j stays one part of the path', (ean) => {
-    const { path } = productCall(scene.settings(), 'products', { ...dutch, ean }, none, asText);
+    const { path } = productCall({ ...dutch, ean }, none);
     expect(path).toBe(`/catalog/v1/products/${encodeURIComponent(ean)}`);
   });
 });
@@ -117,9 +127,9 @@ test.each([
 describe('statuses that answer a look-up', () => {
   const settings = () => scene.settings();
   test.each([
-    ['bulk commission', [400, 404], () => bulkCommissionCall(settings(), 'commission-rates', [question], asText)],
-    ['single commission', [400, 404], () => singleCommissionCall(settings(), 'commission-rates', question, asText)],
-    ['product', [400, 404, 406], () => productCall(settings(), 'products', dutch, all, asText)],
+    ['bulk commission', [400, 404], () => bulkCall([question])],
+    ['single commission', [400, 404], () => singleCall(question)],
+    ['product', [400, 404, 406], () => productCall(dutch, all)],
     ['reductions', [], () => reductionsFileCall(settings(), 'reductions', asText)],
     ['reductions-name', [], () => reductionsNameCall(settings(), 'reductions', asText)],
   ] as const)('of %s are 2xx and %j', async (_, statuses, make) => {

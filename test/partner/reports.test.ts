@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { pipelines } from '../../pipelines/index.ts';
 import { parseDay } from '../../src/core/days.ts';
-import { reportOf } from '../../src/core/pipeline.ts';
+import type { WindowCall } from '../../src/core/source.ts';
 import { reportCall } from '../../src/partner/reports.ts';
+import { callOf } from '../../src/partner/settings.ts';
 import { asText, Scene } from './scene.ts';
 
 let scene: Scene;
@@ -17,14 +18,14 @@ describe('a report', () => {
   test.each(reports)('$name is asked for by its inclusive range, as gzip', async (pipeline) => {
     const settings = scene.settings();
     const report = {
-      ...settings.reports[reportOf(pipeline)],
+      ...callOf<WindowCall>(settings.calls, pipeline),
       startParameter: 'from',
       accept: 'application/vnd.x+json',
     };
-    const reports = { ...settings.reports, [reportOf(pipeline)]: report };
+    const calls = { ...settings.calls, [pipeline.name]: report };
     const stop = new AbortController();
-    const call = reportCall({ ...settings, reports }, pipeline, range, asText, stop.signal);
-    expect(call.endpoint).toBe(`report-${reportOf(pipeline)}`);
+    const call = reportCall(calls, pipeline, range, asText, stop.signal);
+    expect(call.endpoint).toBe(`report-${pipeline.name}`);
     expect(call.budget).toBe(report.budget);
     expect(call.signal).toBe(stop.signal);
 

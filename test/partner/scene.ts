@@ -11,7 +11,7 @@ import type { CallWait } from '../../src/core/progress.ts';
 import type { FetchRecord } from '../../src/core/records.ts';
 import { type Answer, type Call, type Consumed, PartnerClient } from '../../src/partner/client.ts';
 import { Pacing } from '../../src/partner/pacing.ts';
-import type { PartnerSettings } from '../../src/partner/settings.ts';
+import type { Calls, PartnerSettings } from '../../src/partner/settings.ts';
 import { CachedTokenSource } from '../../src/partner/token.ts';
 import { pairOf } from '../../src/partner/token-circuit.ts';
 import { openSqliteState } from '../../src/store/sqlite.ts';
@@ -103,17 +103,17 @@ export class Scene {
       baseUrl: overrides.baseUrl ?? `${this.service.origin}/api`,
       authUrl: `${this.service.origin}/auth`,
       credentials: { clientId: CLIENT_ID, clientSecret: SECRET, ...overrides.credentials },
-      reports: { promotions: report('promotion'), orders: report('order'), commissions: report('commission') },
-      catalog: {
-        product: {
+      calls: {
+        promotions: report('promotion'),
+        orders: report('order'),
+        commissions: report('commission'),
+        products: {
           path: '/catalog/v1/products/{ean}',
           accept: 'application/json',
           countryParameter: 'country-code',
           budget: WIDE,
         },
-      },
-      retailer: {
-        commission: {
+        'commission-rates': {
           budget: WIDE,
           single: {
             path: '/retailer/commission/{ean}',
@@ -129,6 +129,8 @@ export class Scene {
             eansPerRequest: 3,
           },
         },
+      } as Calls,
+      retailer: {
         reductions: { path: '/retailer/reductions', accept: 'application/vnd.retailer.v4+csv', budget: WIDE },
         reductionsName: {
           path: '/retailer/reductions/latest',

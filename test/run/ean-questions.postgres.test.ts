@@ -1,5 +1,6 @@
 /** The list of EANs that is made from what was sold, in both warehouses. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { commissionRates } from '../../pipelines/commission-rates.ts';
 import { loadConfig } from '../../src/config.ts';
 import { eanQuestions } from '../../src/run/keys/ean-questions.ts';
 import { listEans, openLookupWorld } from '../support/lookups.ts';
@@ -27,7 +28,7 @@ afterAll(async () => {
 const questions = (name: string, sql = query) =>
   world.within((context) => {
     const targets = context.targets.filter((target) => target.name === name);
-    return eanQuestions({ ...context, targets, lookups: { ...context.lookups, eans: { file: null, query: sql } } });
+    return eanQuestions({ ...context, targets, eans: { file: null, query: sql } }, commissionRates);
   });
 
 describe('the default list', () => {

@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { CommissionQuestion } from '../../src/partner/lookups.ts';
+import type { ListedEan } from '../../src/extract/ean-list.ts';
 import { type Ask, askBatch, batchesOf, RefusalWatch } from '../../src/sources/batches.ts';
 import { refusalOf } from '../../src/sources/refusal.ts';
 
-function question(ean: string, price: string | null = null): CommissionQuestion {
+function question(ean: string, price: string | null = null): ListedEan {
   return { ean, condition: 'NEW', price };
 }
 
 /** Questions with thirteen digits; the check digit is nobody's matter here. */
-function series(count: number): CommissionQuestion[] {
+function series(count: number): ListedEan[] {
   return Array.from({ length: count }, (_, i) => question(String(8_000_000_000_000 + i)));
 }
 
@@ -63,8 +63,8 @@ describe('batches', () => {
 /** A service that refuses calls with one of these EANs, and how it says so. */
 function service(bad: ReadonlySet<string>, names: 'none' | 'all' | 'first') {
   const calls: number[] = [];
-  const answered: CommissionQuestion[] = [];
-  const ask: Ask<CommissionQuestion> = async (questions) => {
+  const answered: ListedEan[] = [];
+  const ask: Ask<ListedEan> = async (questions) => {
     calls.push(questions.length);
     const eans = questions.map(({ ean }) => ean);
     const atFault = eans.filter((ean) => bad.has(ean));

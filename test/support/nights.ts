@@ -12,13 +12,14 @@ import { openApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
 import { addDays, type Day, type DayRange, dayAt } from '../../src/core/days.ts';
 import type { Log } from '../../src/core/log.ts';
-import { type Pipeline, reportOf } from '../../src/core/pipeline.ts';
+import type { Pipeline } from '../../src/core/pipeline.ts';
 import { NO_PROGRESS } from '../../src/core/progress.ts';
 import type { Tracer } from '../../src/core/tracer.ts';
 import type { RunContext, Step } from '../../src/run/context.ts';
 import { runNight } from '../../src/run/night.ts';
 import type { RunOutcome } from '../../src/run/session.ts';
 import type { SandboxOptions } from '../../src/sandbox/options.ts';
+import type { ReportName } from '../../src/sandbox/report-name.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import type { Target } from '../../src/warehouse/target.ts';
 import type { TargetName } from '../../src/warehouse/target-name.ts';
@@ -197,7 +198,9 @@ async function differencesOf(
   const target = context.targets.find((t) => t.name === name);
   if (!target) throw new Error(`no target ${name}`);
   const held = await rowsOf(target, pipeline, range);
-  const told = [...sandbox.truth(reportOf(pipeline), range.from, range.to)].map((item) => canonical(pipeline, item));
+  const told = [...sandbox.truth(pipeline.name as ReportName, range.from, range.to)].map((item) =>
+    canonical(pipeline, item),
+  );
   return compare(pipeline.name, held, told);
 }
 

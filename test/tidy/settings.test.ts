@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { isMap, isScalar, parseDocument } from 'yaml';
+import { pipelines } from '../../pipelines/index.ts';
+import { usualSettings } from '../../src/config/pipeline-schema.ts';
 import { codeOnly, REPOSITORY, sourcesIn } from './sources.ts';
 
 interface Key {
@@ -40,7 +42,7 @@ function keysIn(node: unknown, at: readonly string[], around: string): Key[] {
 const keys = keysIn(parseDocument(text).contents, [], '');
 const leaves = keys.filter(({ isLeaf }) => isLeaf);
 
-const code = sourcesIn(['src'])
+const code = sourcesIn(['src', 'pipelines'])
   .filter(({ file }) => !file.startsWith('src/config'))
   .map(({ text: source }) => codeOnly(source))
   .join('\n');
@@ -70,6 +72,10 @@ describe('config/default.yaml', () => {
   test('every setting has an effect: something reads it, besides what checks it', () => {
     const unread = leaves.filter(({ name }) => !isRead(name, code) && !isRead(name, taking));
     expect(unread.map(({ path }) => path)).toEqual([]);
+  });
+
+  test('says of every pipeline and its call what the declaration says', () => {
+    expect(parseDocument(text).toJS()).toMatchObject(usualSettings(pipelines));
   });
 
   test('says nothing of a secret', () => {

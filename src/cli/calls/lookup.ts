@@ -1,18 +1,20 @@
 /** `lookup`: what the service says about single EANs right now, printed and stored nowhere. */
 import type { Command } from 'commander';
-import { eanProblem, isEan } from '../../core/ean.ts';
+import { type CommissionRateSettings, commissionRates } from '../../../pipelines/commission-rates.ts';
+import type { Market } from '../../../pipelines/products.ts';
+import { CONDITIONS, eanProblem, isEan } from '../../core/ean.ts';
 import { EtlError, EXIT, exitCodeOf } from '../../core/errors.ts';
 import { foreignText } from '../../core/redact.ts';
-import { CONDITIONS, canonicalPrice } from '../../extract/ean-list.ts';
+import { canonicalPrice, type ListedEan } from '../../extract/ean-list.ts';
 import { type ExactJson, ExactNumber, type ExactObject, isExactArray, isExactObject } from '../../json/exact-json.ts';
-import type { CommissionQuestion, ProductQuestion } from '../../partner/lookups.ts';
+import { settingsOf } from '../../run/context.ts';
 import {
   type LookedUp,
   type LookUpResult,
   lookUpCommissions,
   lookUpProducts,
-  type Market,
   marketFor,
+  type ProductQuestion,
 } from '../../run/keys/look-up.ts';
 import { plainText } from '../../sources/values.ts';
 import type { CliContext } from '../context.ts';
@@ -90,7 +92,7 @@ async function lookUpCommission(cli: CliContext, texts: readonly string[], optio
   const price = checkedPrice(options.price);
   const named = checkedCondition(options.condition);
   const result = await withApp(cli, (context) => {
-    const condition = named ?? context.lookups.commissionRates.condition;
+    const condition = named ?? settingsOf<CommissionRateSettings>(context, commissionRates).condition;
     return lookUpCommissions(
       context,
       eans.map((ean) => ({ ean, condition, price })),
@@ -266,7 +268,7 @@ const RATE_COLUMNS: readonly TableColumn[] = [
 ];
 
 /** A table of what was found, without columns in which nothing stands, and a line for each of the others. */
-function tellCommissions(cli: CliContext, answers: readonly ShownAnswer<CommissionQuestion>[]): void {
+function tellCommissions(cli: CliContext, answers: readonly ShownAnswer<ListedEan>[]): void {
   const rows = answers.flatMap(({ question, record }) => (record === null ? [] : [rateRow(cli, question, record)]));
   const isTold = RATE_COLUMNS.map((_, i) => rows.some((row) => row[i] !== ''));
   const told = <T>(values: readonly T[]) => values.filter((_, i) => isTold[i]);
@@ -280,7 +282,7 @@ function uncut(out: Writer): Writer {
   return { write: (text) => out.write(text), isTTY: false, columns: Number.POSITIVE_INFINITY };
 }
 
-function rateRow(cli: CliContext, { ean, condition, price }: CommissionQuestion, record: ExactObject): string[] {
+function rateRow(cli: CliContext, { ean, condition, price }: ListedEan, record: ExactObject): string[] {
   const amount = (name: string) => foreign(cli, plainText(record.get(name)));
   // Version 3 of the interface says `price`, later ones `unitPrice`.
   const told = amount('unitPrice') || amount('price') || (price ?? '');

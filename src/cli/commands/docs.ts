@@ -1,7 +1,6 @@
 /** `docs`: writes the data dictionary, as a page and as Markdown. */
 import path from 'node:path';
 import type { Command } from 'commander';
-import { pipelines } from '../../../pipelines/index.ts';
 import { EtlError } from '../../core/errors.ts';
 import { writeAtomic } from '../../disk/atomic.ts';
 import { gatherDocs } from '../../docs/docs.ts';
@@ -42,7 +41,7 @@ export function register(program: Command, cli: CliContext): void {
 async function docs({ out, answers = false, json = false }: Options, cli: CliContext): Promise<void> {
   const at = await orDemo(cli);
   const { home } = await at.config();
-  const sources = { pipelines, clock: cli.clock, tempDir: path.join(home.work, 'docs') };
+  const sources = { pipelines: cli.pipelines, clock: cli.clock, tempDir: path.join(home.work, 'docs') };
   const made = answers
     ? await withApp(at, async ({ targets }) => gatherDocs({ ...sources, target: await filled(targets[0]) }))
     : await gatherDocs({ ...sources, target: null });

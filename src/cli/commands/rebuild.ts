@@ -1,6 +1,5 @@
 /** rebuild: a warehouse from the lake, or the state from its newest backup and the lake. */
 import type { Command } from 'commander';
-import { pipelines } from '../../../pipelines/index.ts';
 import { EtlError } from '../../core/errors.ts';
 import { runRebuild } from '../../run/again.ts';
 import { type RebuiltState, rebuildState } from '../../run/verify/rebuild-state.ts';
@@ -46,7 +45,7 @@ async function rebuild(cli: CliContext, { target, state = false, json = false }:
       hint: 'first rebuild --state, then rebuild --target',
     });
   const { home } = await cli.config();
-  const restored = await rebuildState(home, pipelines, cli.clock);
+  const restored = await rebuildState(home, cli.pipelines, cli.clock);
   await withApp(cli, recoverFetches);
   if (json) printJson(cli.stdout, { state: home.database, ...restored });
   else cli.stdout.write(`${linesOf(home.database, restored).join('\n')}\n`);

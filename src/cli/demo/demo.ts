@@ -58,7 +58,7 @@ async function demo(cli: CliContext, options: DemoOptions): Promise<void> {
   };
   const settings = await writeSettings(home, sandbox.eans(EANS));
   const own = { ...env, PARTNER_ETL_CONFIG: settings };
-  const config = await loadConfig({ env: own, cwd: cli.cwd, packageRoot: cli.packageRoot });
+  const config = await loadConfig({ env: own, cwd: cli.cwd, packageRoot: cli.packageRoot, pipelines: cli.pipelines });
   const { log, progress, signal } = cli;
   const app = await openApp({ config, clock, log, progress, signal, random: Math.random });
   try {

@@ -1,10 +1,10 @@
 /** `doctor`: checks everything that a run needs and says how to fix it. Asks the service for nothing, unless --online. */
 import { access } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { pipelines } from '../../../pipelines/index.ts';
 import type { Config } from '../../config.ts';
 import { asEtlError, EXIT } from '../../core/errors.ts';
-import { AREAS, type PartnerSettings } from '../../partner/settings.ts';
+import { AREAS } from '../../core/source.ts';
+import type { PartnerSettings } from '../../partner/settings.ts';
 import { CachedTokenSource, type TokenSource, type TokenState } from '../../partner/token.ts';
 import { endBan, pairOf } from '../../partner/token-circuit.ts';
 import { announcedReceiver } from '../../serve/receiver/proof.ts';
@@ -118,7 +118,7 @@ function worldOf(
   };
 }
 
-async function checkWarehouse({ targets, home }: Config, { clock }: CliContext): Promise<Finding> {
+async function checkWarehouse({ targets, home }: Config, { clock, pipelines }: CliContext): Promise<Finding> {
   if (!targets.duckdb) return skipped('targets.duckdb.enabled is false');
   const target = openDuckdbTarget({ file: home.warehouse, workDir: home.work, clock, pipelines });
   try {
@@ -129,7 +129,7 @@ async function checkWarehouse({ targets, home }: Config, { clock }: CliContext):
   }
 }
 
-async function checkPostgres({ targets, home, timeZone }: Config, { clock }: CliContext): Promise<Finding> {
+async function checkPostgres({ targets, home, timeZone }: Config, { clock, pipelines }: CliContext): Promise<Finding> {
   const { postgresUrl: url } = targets;
   if (url === null) return skipped('off: PARTNER_ETL_POSTGRES_URL turns it on');
   const target = openPostgresTarget({ url, workDir: home.work, clock, pipelines });

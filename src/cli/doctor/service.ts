@@ -4,6 +4,7 @@
  *
  * Each is tried once. What a call brings is not read any further than its question needs, and is kept nowhere.
  */
+import { type CommissionRateSettings, commissionRates, singleCommission } from '../../../pipelines/commission-rates.ts';
 import { openApp } from '../../app.ts';
 import { type Config, todayOf } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
@@ -11,21 +12,21 @@ import { addDays } from '../../core/days.ts';
 import { asEtlError, EtlError } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
 import type { Log } from '../../core/log.ts';
-import { reportOf } from '../../core/pipeline.ts';
+import { eanKeysOf, isEanLookup } from '../../core/pipeline.ts';
 import { NO_PROGRESS } from '../../core/progress.ts';
 import { wholeAnswer } from '../../extract/lookup-answer.ts';
 import { parseSubscriptions, type Subscription } from '../../extract/subscription-shapes.ts';
 import type { Answer, Call, Consumed } from '../../partner/call.ts';
-import { bulkCommissionCall, productCall, reductionsNameCall, singleCommissionCall } from '../../partner/lookups.ts';
+import { keysCall, reductionsNameCall } from '../../partner/lookups.ts';
 import { reportCall } from '../../partner/reports.ts';
-import type { Area, EndpointBudget, PartnerSettings } from '../../partner/settings.ts';
+import { type Area, callOf, type EndpointBudget, type PartnerSettings } from '../../partner/settings.ts';
 import {
   processStatusCall,
   signatureKeysCall,
   subscriptionGetCall,
   subscriptionListCall,
 } from '../../partner/subscriptions.ts';
-import type { Partner, RunContext } from '../../run/context.ts';
+import { type Partner, type RunContext, settingsOf } from '../../run/context.ts';
 import { documentOf } from '../../sources/body.ts';
 import { broken, type Finding, type NamedFinding, ok, skipped, warning } from './finding.ts';
 
@@ -70,7 +71,7 @@ export async function checkService(config: Config, world: ServiceWorld): Promise
   const partners = new Map<Area, Partner>();
   const runId = newId('r', world.clock);
   try {
-    for (const probe of probesOf(config, app.context, todayOf(config, world.clock))) {
+    for (const probe of probesOf(app.context, todayOf(config, world.clock))) {
       if (config.partners[probe.area] === null) continue;
       const partner =
         partners.get(probe.area) ?? (await app.context.openClient(probe.area, runId, async () => undefined));
@@ -193,38 +194,42 @@ function tooLong(longestMs: number, isRare: boolean): EtlError {
       });
 }
 
-function probesOf(config: Config, context: RunContext, today: ReturnType<typeof todayOf>): Probe[] {
+function probesOf(context: RunContext, today: ReturnType<typeof todayOf>): Probe[] {
   const yesterday = addDays(today, -1);
   const reports = context.pipelines
     .filter(({ source }) => source.isByRange)
     .map((pipeline): Probe => {
       const range = { from: yesterday, to: yesterday };
       return {
-        name: reportOf(pipeline),
+        name: pipeline.name,
         area: 'reports',
-        call: (s, consume, signal) => reportCall(s, pipeline, range, consume, signal),
+        call: (s, consume, signal) => reportCall(s.calls, pipeline, range, consume, signal),
       };
     });
-  const [{ country, language } = { country: 'NL', language: 'nl' }] = config.products.markets;
-  const nothingMore = { specifications: false, image: false, offer: false, rating: false };
-  const question = { ean: EAN, condition: config.commissionRates.condition, price: null };
+  const { condition } = settingsOf<CommissionRateSettings>(context, commissionRates);
+  const lookups = context.pipelines.filter(isEanLookup).map((pipeline): Probe => {
+    const keys = eanKeysOf(pipeline);
+    const settings = settingsOf<unknown>(context, pipeline);
+    const [variant] = keys.variants === 'listed' ? [{ condition, price: null }] : keys.variants(settings);
+    return {
+      name: pipeline.source.call?.name ?? pipeline.name,
+      area: pipeline.source.area ?? 'retailer',
+      call: (s, consume, signal) => {
+        const request = keys.request([{ ean: EAN, ...variant }], callOf(s.calls, pipeline), settings);
+        return keysCall(s.calls, pipeline, request, consume, signal);
+      },
+    };
+  });
   return [
     ...reports,
-    {
-      name: 'product',
-      area: 'catalog',
-      call: (s, consume, signal) =>
-        productCall(s, ABOUT, { ean: EAN, country, language }, nothingMore, consume, signal),
-    },
+    ...lookups,
     {
       name: 'commission.single',
       area: 'retailer',
-      call: (s, consume, signal) => singleCommissionCall(s, ABOUT, question, consume, signal),
-    },
-    {
-      name: 'commission.bulk',
-      area: 'retailer',
-      call: (s, consume, signal) => bulkCommissionCall(s, ABOUT, [question], consume, signal),
+      call: (s, consume, signal) => {
+        const single = singleCommission({ ean: EAN, condition, price: null }, callOf(s.calls, commissionRates));
+        return keysCall(s.calls, commissionRates, single, consume, signal);
+      },
     },
     {
       name: 'reductionsName',

@@ -3,6 +3,7 @@ import type { AlertSettings } from '../../config/alerts.ts';
 import { type Clock, isoTime } from '../../core/clock.ts';
 import { addDays, type Day, daysBetween } from '../../core/days.ts';
 import { isNamed, type Pipeline } from '../../core/pipeline.ts';
+import type { PlanSettings } from '../../core/plan.ts';
 import type { DriftRecord } from '../../core/records.ts';
 import { foreignText } from '../../core/redact.ts';
 import { readCircuit } from '../../partner/token-circuit.ts';
@@ -128,7 +129,7 @@ interface Late {
 async function reportLate(context: RunContext, pipeline: Pipeline): Promise<Late | null> {
   const newest = [...(await context.lake.slices(pipeline.name)).keys()].at(-1);
   if (newest === undefined) return null;
-  const behind = daysBetween(newest, addDays(context.today, -settingsOf(context, pipeline).lagDays));
+  const behind = daysBetween(newest, addDays(context.today, -settingsOf<PlanSettings>(context, pipeline).lagDays));
   if (behind < 1) return null;
   const hours = (behind - 1) * 24 + hoursOfDay(context);
   return {

@@ -1,8 +1,9 @@
 /** Which links of push messages are followed. Those of process statuses are not: they lead to what has a pipeline of its own. */
 import type { Pipeline } from '../../core/pipeline.ts';
+import type { FollowingSettings } from '../../core/source.ts';
 import type { Engine, Row } from '../../engine/duckdb.ts';
 import { DriftCounts } from '../../sources/lines.ts';
-import type { RunContext } from '../context.ts';
+import { type RunContext, settingsOf } from '../context.ts';
 import type { Following, LinkQuestion } from './due.ts';
 import { ownLinks, recentMessages } from './messages.ts';
 
@@ -13,7 +14,7 @@ const LINKS_A_PAGE = 10_000;
 
 /** The links that are due. Table `asked` says what was asked before. */
 export async function linksDue(context: RunContext, engine: Engine, pipeline: Pipeline): Promise<Following> {
-  const callsAllowed = context.lookups.callsPerNight.pushLinks;
+  const callsAllowed = settingsOf<FollowingSettings>(context, pipeline).callsPerNight;
   const isOwn = ownLinks(context, pipeline);
   const drift = new DriftCounts(pipeline.name);
   const links: LinkQuestion[] = [];

@@ -5,11 +5,12 @@
 import { isoTime } from '../../core/clock.ts';
 import { isPathId } from '../../core/ids.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
+import type { FollowingSettings } from '../../core/source.ts';
 import { type Engine, quoteText, type Row, readParquet } from '../../engine/duckdb.ts';
 import { isEnded } from '../../extract/subscription-shapes.ts';
 import { isExactArray, isExactObject, parseExact } from '../../json/exact-json.ts';
 import { DriftCounts } from '../../sources/lines.ts';
-import type { RunContext } from '../context.ts';
+import { type RunContext, settingsOf } from '../context.ts';
 import type { Following, ProcessQuestion } from './due.ts';
 import { type IsOwn, ownLinks, recentMessages } from './messages.ts';
 
@@ -22,7 +23,7 @@ export async function processesDue(context: RunContext, engine: Engine, pipeline
   const counts = await engine.rows(`SELECT reason, count(*) AS n FROM (${sql}) GROUP BY reason ORDER BY reason`);
   const due = Object.fromEntries(counts.map((row) => [String(row.reason), Number(row.n)]));
   const total = Object.values(due).reduce((sum, n) => sum + n, 0);
-  const callsAllowed = context.lookups.callsPerNight.processStatuses;
+  const callsAllowed = settingsOf<FollowingSettings>(context, pipeline).callsPerNight;
   // What is forgotten first is asked for first.
   const rows = await engine.rows(`SELECT * FROM (${sql}) ORDER BY reason, since, id LIMIT ${callsAllowed}`);
   const drift = new DriftCounts(pipeline.name);

@@ -1,63 +1,62 @@
-/** Asks look-ups: many calls at once, as many as the endpoint's budget allows, until the list or the night's budget is used up. */
-
-import type { Pipeline } from '../../core/pipeline.ts';
+/** Asks look-ups by EAN: many calls at once, as many as the endpoint's budget allows, until the list or the night's budget is used up. */
+import { eanKeysOf } from '../../core/pipeline.ts';
 import { receiveLookup } from '../../extract/lookup-answer.ts';
 import type { Answer } from '../../partner/call.ts';
-import { bulkCommissionCall, type CommissionQuestion, productCall } from '../../partner/lookups.ts';
-import { askBatch, batchesOf, RefusalWatch, type RefusedQuestion } from '../../sources/batches.ts';
+import { keysCall } from '../../partner/lookups.ts';
+import { callOf } from '../../partner/settings.ts';
+import { type AskOutcome, askBatch, batchesOf, RefusalWatch } from '../../sources/batches.ts';
 import { bodyText } from '../../sources/body.ts';
 import { countRecords } from '../../sources/reader.ts';
 import { refusalOf } from '../../sources/refusal.ts';
+import type { JsonValue } from '../../store/gather.ts';
+import { settingsOf } from '../context.ts';
 import type { Partners } from '../partners.ts';
 import type { Session } from '../session.ts';
-import type { CommissionPlan, ProductPlan } from './lookup-plan.ts';
+import type { EanKey, EanPlan } from './lookup-plan.ts';
 import { type NightCalls, withNightCalls } from './night-calls.ts';
 
-/** Asks for commissions in batches. Answers lie in the raw store when this resolves. Errors are in the tally. */
-export function askCommissions(session: Session, partners: Partners, plan: CommissionPlan): Promise<void> {
-  const { pipeline, questions, callsAllowed } = plan;
-  return withNightCalls(session, partners, pipeline, callsAllowed, async (calls) => {
-    const { bulk, budget } = calls.partner.settings.retailer.commission;
-    const watch = new RefusalWatch();
-    const refused: RefusedQuestion<CommissionQuestion>[] = [];
-    await calls.each(batchesOf(questions, bulk.eansPerRequest), budget.concurrency, async (batch) => {
-      refused.push(...(await askBatch(batch, (some) => askBulk(calls, pipeline, some), watch)));
-      return batch.length;
+/** Asks for keys one a call, or in batches. Answers lie in the raw store when this resolves. Errors are in the tally. */
+export function askEans(session: Session, partners: Partners, plan: EanPlan): Promise<void> {
+  const { pipeline, callsAllowed } = plan;
+  return withNightCalls(session, partners, pipeline, callsAllowed, (calls) => askWith(calls, session, plan));
+}
+
+async function askWith(calls: NightCalls, session: Session, { pipeline, keys, keysPerCall }: EanPlan): Promise<void> {
+  const { partner, place, signal } = calls;
+  const { request } = eanKeysOf(pipeline);
+  const call = callOf(partner.settings.calls, pipeline);
+  const settings = settingsOf<unknown>(session.context, pipeline);
+  const ask = (some: readonly EanKey[], asked: JsonValue) =>
+    calls.call(
+      keysCall(
+        partner.settings.calls,
+        pipeline,
+        request(some, call, settings),
+        (answer: Answer) => receiveLookup(answer, asked, (document) => countRecords(pipeline, document), place),
+        signal,
+      ),
+    );
+  const { concurrency } = call.budget;
+  if (keysPerCall === 1) {
+    await calls.each(keys, concurrency, async (key) => {
+      await ask([key], key);
+      return 1;
     });
-    for (const { question, status, reason } of refused)
+    return;
+  }
+  const watch = new RefusalWatch();
+  const askSome = async (some: readonly EanKey[]): Promise<AskOutcome> => {
+    const { status, body } = await ask(some, some);
+    if (status < 300) return { kind: 'answered' };
+    const eans = some.map(({ ean }) => ean);
+    return { kind: 'refused', ...refusalOf(status, bodyText(body), eans) };
+  };
+  await calls.each(batchesOf(keys, keysPerCall), concurrency, async (batch) => {
+    for (const { question, status, reason } of await askBatch(batch, askSome, watch))
       session.context.log.warn(`the service refuses EAN ${question.ean}: ${reason}`, {
         pipeline: pipeline.name,
         status,
       });
-  });
-}
-
-async function askBulk(calls: NightCalls, pipeline: Pipeline, questions: readonly CommissionQuestion[]) {
-  const asked = questions.map(({ ean, condition, price }) => ({ ean, condition, price }));
-  const { partner, place, signal } = calls;
-  const consume = (answer: Answer) =>
-    receiveLookup(answer, asked, (document) => countRecords(pipeline, document), place);
-  const { status, body } = await calls.call(
-    bulkCommissionCall(partner.settings, pipeline.name, questions, consume, signal),
-  );
-  if (status < 300) return { kind: 'answered' as const };
-  const eans = questions.map(({ ean }) => ean);
-  return { kind: 'refused' as const, ...refusalOf(status, bodyText(body), eans) };
-}
-
-/** Asks for products, a call each. Answers lie in the raw store when this resolves. Errors are in the tally. */
-export function askProducts(session: Session, partners: Partners, plan: ProductPlan): Promise<void> {
-  const { pipeline, questions, callsAllowed } = plan;
-  const { include } = session.context.lookups.products;
-  return withNightCalls(session, partners, pipeline, callsAllowed, async (calls) => {
-    const { partner, place, signal } = calls;
-    await calls.each(questions, partner.settings.catalog.product.budget.concurrency, async (question) => {
-      const { country, language, ean } = question;
-      const asked = { ean, country, language };
-      const consume = (answer: Answer) =>
-        receiveLookup(answer, asked, (document) => countRecords(pipeline, document), place);
-      await calls.call(productCall(partner.settings, pipeline.name, question, include, consume, signal));
-      return 1;
-    });
+    return batch.length;
   });
 }

@@ -1,9 +1,10 @@
 /** The EANs to ask about: from the file and from the query on the warehouse, in this order, each question once. */
 import { EtlError } from '../../core/errors.ts';
+import type { Pipeline } from '../../core/pipeline.ts';
 import { readEanFile } from '../../extract/ean-csv.ts';
 import { EanList, takeRows } from '../../extract/ean-list.ts';
 import type { Target } from '../../warehouse/target.ts';
-import type { RunContext } from '../context.ts';
+import { type RunContext, settingsOf } from '../context.ts';
 
 /** Of a query that forgot its WHERE. */
 const MOST_ROWS = 5_000_000;
@@ -14,10 +15,11 @@ export interface EanQuestions {
   readonly notes: readonly string[];
 }
 
-/** Errors: `usage/ean_file`, `usage/ean_query`. */
-export async function eanQuestions({ lookups, targets }: RunContext): Promise<EanQuestions> {
-  const { eans, commissionRates } = lookups;
-  const list = new EanList(commissionRates.condition);
+/** `pipeline`: whose settings may name the condition that is asked for where the list names none. Errors: `usage/ean_file`, `usage/ean_query`. */
+export async function eanQuestions(context: RunContext, pipeline: Pipeline): Promise<EanQuestions> {
+  const { eans, targets } = context;
+  const { condition = 'NEW' } = settingsOf<{ readonly condition?: string }>(context, pipeline);
+  const list = new EanList(condition);
   const notes: string[] = [];
   if (eans.file !== null) await readEanFile(eans.file, list);
   if (eans.query !== null) notes.push(...(await takeQuery(eans.query, targets, list)));

@@ -1,47 +1,42 @@
-/** How the keys of each kind are found and asked. A new way to ask by keys is one entry here. */
+/** How keys are found and asked, by where they come from. */
 import { assert } from '../../core/errors.ts';
-import type { KeysCall, Pipeline } from '../../core/pipeline.ts';
+import type { Pipeline } from '../../core/pipeline.ts';
 import type { Engine } from '../../engine/duckdb.ts';
-import type { EndpointBudget, PartnerSettings } from '../../partner/settings.ts';
+import { type Calls, callOf, type EndpointBudget, type PartnerSettings } from '../../partner/settings.ts';
 import type { RunContext } from '../context.ts';
 import { askFollowing } from '../following/following.ts';
 import { planLinks, planProcesses } from '../following/plan.ts';
 import type { Partners } from '../partners.ts';
 import type { Session } from '../session.ts';
-import { askCommissions, askProducts } from './asking.ts';
+import { askEans } from './asking.ts';
 import type { KeysPlan } from './keys-plan.ts';
-import { planCommissions, planProducts } from './lookup-plan.ts';
+import { planEans } from './lookup-plan.ts';
 
 interface Asking<P extends KeysPlan = KeysPlan> {
   /** Calls nothing; `folder` is scratch space. */
   plan(context: RunContext, engine: Engine, pipeline: Pipeline, folder: string): Promise<P>;
   /** Answers lie in the raw store when this resolves. Errors are in the tally. */
   ask(session: Session, partners: Partners, plan: P): Promise<void>;
-  budget(settings: PartnerSettings): EndpointBudget;
+  budget(settings: PartnerSettings, pipeline: Pipeline): EndpointBudget;
   /** That the service knows many of them no longer is how it should be. */
   readonly isNeverHeld: boolean;
 }
 
-const ASKINGS: Readonly<Record<KeysCall, Asking>> = {
-  commission: asking({
-    plan: planCommissions,
-    ask: askCommissions,
-    budget: ({ retailer }) => retailer.commission.budget,
-    isNeverHeld: false,
-  }),
-  product: asking({
-    plan: planProducts,
-    ask: askProducts,
-    budget: ({ catalog }) => catalog.product.budget,
-    isNeverHeld: false,
-  }),
-  'process-status': asking({
+const EANS = asking({
+  plan: planEans,
+  ask: askEans,
+  budget: ({ calls }: { readonly calls: Calls }, pipeline) => callOf(calls, pipeline).budget,
+  isNeverHeld: false,
+});
+
+const FOLLOWED: Readonly<Record<'processes' | 'links', Asking>> = {
+  processes: asking({
     plan: planProcesses,
     ask: askFollowing,
     budget: ({ retailer }) => retailer.processStatus.budget,
     isNeverHeld: true,
   }),
-  'push-link': asking({
+  links: asking({
     plan: planLinks,
     ask: askFollowing,
     budget: ({ retailer }) => retailer.processStatus.budget,
@@ -56,5 +51,5 @@ function asking<P extends KeysPlan>(one: Asking<P>): Asking {
 
 export function askingOf({ name, source }: Pipeline): Asking {
   assert(source.kind === 'keys', `${name} is not asked by keys`);
-  return ASKINGS[source.call];
+  return typeof source.keys === 'object' ? EANS : FOLLOWED[source.keys];
 }

@@ -5,25 +5,24 @@
  * A question that the service cannot answer is an outcome. A call that fails leaves its questions `failed` and the others go on;
  * after several failures in a row the rest is not asked.
  */
+import { type CommissionCall, commissionRates, singleCommission } from '../../../pipelines/commission-rates.ts';
+import { type Market, type ProductSettings, products } from '../../../pipelines/products.ts';
 import { assert, EtlError } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
-import type { Pipeline } from '../../core/pipeline.ts';
+import { eanKeysOf, type Pipeline } from '../../core/pipeline.ts';
+import type { KeysRequest } from '../../core/source.ts';
+import type { ListedEan } from '../../extract/ean-list.ts';
 import { type DocumentCheck, wholeAnswer } from '../../extract/lookup-answer.ts';
 import { type ExactDocument, type ExactJson, type ExactObject, isExactObject } from '../../json/exact-json.ts';
 import type { Answer, Call, Consumed } from '../../partner/call.ts';
-import {
-  bulkCommissionCall,
-  type CommissionQuestion,
-  type ProductQuestion,
-  productCall,
-  singleCommissionCall,
-} from '../../partner/lookups.ts';
+import { keysCall } from '../../partner/lookups.ts';
+import { callOf } from '../../partner/settings.ts';
 import { type AskOutcome, askBatch, batchesOf, RefusalWatch, verdictOf } from '../../sources/batches.ts';
 import { bodyText, documentOf } from '../../sources/body.ts';
 import { countRecords } from '../../sources/reader.ts';
 import { refusalOf, refusalReason } from '../../sources/refusal.ts';
 import { kindOf, plainText } from '../../sources/values.ts';
-import { type Partner, pipelineNamed, type RunContext } from '../context.ts';
+import { type Partner, type RunContext, settingsOf } from '../context.ts';
 import { isHopeless, ManyCalls } from './many-calls.ts';
 
 /**
@@ -62,11 +61,13 @@ export interface LookUpResult<Q> {
   readonly errors: readonly EtlError[];
 }
 
-export type Market = Omit<ProductQuestion, 'ean'>;
+export interface ProductQuestion extends Market {
+  readonly ean: string;
+}
 
 /** The market to ask about: what was named, and for the rest the first market of the settings that fits it, or the very first. */
-export function marketFor({ lookups }: Pick<RunContext, 'lookups'>, named: Partial<Market>): Market {
-  const { markets } = lookups.products;
+export function marketFor(context: Pick<RunContext, 'settings'>, named: Partial<Market>): Market {
+  const { markets } = settingsOf<ProductSettings>(context, products);
   const { country, language } = named;
   const fits = (market: Market) =>
     (country === undefined || market.country === country) && (language === undefined || market.language === language);
@@ -82,19 +83,15 @@ export function lookUpProducts(
   context: RunContext,
   questions: readonly ProductQuestion[],
 ): Promise<LookUpResult<ProductQuestion>> {
-  return inquire(context, 'products', questions, async (inquiry) => {
-    const { settings } = inquiry.partner;
-    const { include } = context.lookups.products;
+  return inquire(context, products, questions, async (inquiry) => {
+    const { calls } = inquiry.partner.settings;
+    const call = callOf(calls, products);
+    const settings = settingsOf<unknown>(context, products);
     const units = questions.map((question) => [question] as const);
-    await inquiry.each(units, settings.catalog.product.budget.concurrency, async ([question]) => {
-      const received = receiving((document) => countRecords(inquiry.pipeline, document));
-      inquiry.tell(
-        question,
-        productTold(
-          question,
-          await inquiry.call(productCall(settings, 'products', question, include, received, inquiry.signal)),
-        ),
-      );
+    await inquiry.each(units, call.budget.concurrency, async ([question]) => {
+      const { ean, country, language } = question;
+      const request = eanKeysOf(products).request([{ ean, country, language }], call, settings);
+      inquiry.tell(question, productTold(question, await received(inquiry, request, countOf(inquiry))));
     });
   });
 }
@@ -105,11 +102,10 @@ export function lookUpProducts(
  */
 export function lookUpCommissions(
   context: RunContext,
-  questions: readonly CommissionQuestion[],
-): Promise<LookUpResult<CommissionQuestion>> {
-  return inquire(context, 'commission-rates', questions, async (inquiry) => {
-    const { settings } = inquiry.partner;
-    const { budget, bulk } = settings.retailer.commission;
+  questions: readonly ListedEan[],
+): Promise<LookUpResult<ListedEan>> {
+  return inquire(context, commissionRates, questions, async (inquiry) => {
+    const { budget, bulk } = callOf<CommissionCall>(inquiry.partner.settings.calls, commissionRates);
     if (questions.length === 1) return inquiry.each([questions], 1, (unit) => askOne(inquiry, unit[0]!));
     const watch = new RefusalWatch();
     return inquiry.each(batchesOf(questions, bulk.eansPerRequest), budget.concurrency, async (batch) => {
@@ -118,26 +114,30 @@ export function lookUpCommissions(
   });
 }
 
-async function askOne(inquiry: Inquiry<CommissionQuestion>, question: CommissionQuestion): Promise<void> {
-  const { partner, signal } = inquiry;
-  const received = receiving(commissionItem);
-  const { status, text, document } = await inquiry.call(
-    singleCommissionCall(partner.settings, 'commission-rates', question, received, signal),
-  );
+/** Makes the call and reads what comes. */
+function received<Q>(inquiry: Inquiry<Q>, request: KeysRequest, check: DocumentCheck): Promise<Received> {
+  const { partner, pipeline, signal } = inquiry;
+  return inquiry.call(keysCall(partner.settings.calls, pipeline, request, receiving(check), signal));
+}
+
+function countOf<Q>({ pipeline }: Inquiry<Q>): DocumentCheck {
+  return (document) => countRecords(pipeline, document);
+}
+
+async function askOne(inquiry: Inquiry<ListedEan>, question: ListedEan): Promise<void> {
+  const call = callOf<CommissionCall>(inquiry.partner.settings.calls, commissionRates);
+  const request = singleCommission({ ...question }, call);
+  const { status, text, document } = await received(inquiry, request, commissionItem);
   if (document === null) inquiry.tell(question, refusedTold(status, refusalReason(status, text)));
   else inquiry.tell(question, commissionTold(question, document.value as ExactObject));
 }
 
 /** Tells what an answer settles, also one that refuses; what it leaves open is asked again by `askBatch`. */
-async function askMany(
-  inquiry: Inquiry<CommissionQuestion>,
-  questions: readonly CommissionQuestion[],
-): Promise<AskOutcome> {
-  const { partner, signal } = inquiry;
-  const received = receiving((document) => countRecords(inquiry.pipeline, document));
-  const { status, text, document } = await inquiry.call(
-    bulkCommissionCall(partner.settings, 'commission-rates', questions, received, signal),
-  );
+async function askMany(inquiry: Inquiry<ListedEan>, questions: readonly ListedEan[]): Promise<AskOutcome> {
+  const call = callOf(inquiry.partner.settings.calls, commissionRates);
+  const keys = questions.map((question) => ({ ...question }));
+  const request = eanKeysOf(commissionRates).request(keys, call, undefined);
+  const { status, text, document } = await received(inquiry, request, countOf(inquiry));
   if (document !== null) {
     const records = recordsByEan(document.value as ExactObject);
     for (const question of questions) {
@@ -156,13 +156,12 @@ async function askMany(
 /** Opens the way into the area, asks, and tells what came of every question. */
 async function inquire<Q>(
   context: RunContext,
-  name: string,
+  pipeline: Pipeline,
   questions: readonly Q[],
   ask: (inquiry: Inquiry<Q>) => Promise<void>,
 ): Promise<LookUpResult<Q>> {
-  const pipeline = pipelineNamed(context, name);
   const { area } = pipeline.source;
-  assert(area, `${name} is filled without calls`);
+  assert(area, `${pipeline.name} is filled without calls`);
   const partner = await context.openClient(area, newId('r', context.clock), async () => undefined);
   try {
     const inquiry = new Inquiry<Q>(pipeline, partner, context.signal);
@@ -271,7 +270,7 @@ function productTold(question: ProductQuestion, { status, text, document }: Rece
   return { ...told, outcome: PRODUCT_OUTCOMES[status] ?? told.outcome };
 }
 
-function commissionTold({ ean, condition }: CommissionQuestion, record: ExactObject): Told {
+function commissionTold({ ean, condition }: ListedEan, record: ExactObject): Told {
   const answered = record.get('condition') ?? condition;
   if (typeof answered === 'string' && answered.toUpperCase() === condition) return foundTold(ean, record);
   const named = plainText(answered) ?? kindOf(answered);

@@ -1,22 +1,23 @@
 /**
- * What a night asks look-ups for, from the list of EANs and what was asked before. Reasons, in the order in which the budget of a
- * night is spent:
+ * What a night asks a look-up for, from the list of EANs and what was asked before. Reasons:
  *   new       never asked
- *   due       commission rates: not asked in the last `freshHours`, in the order of the list, new ones among them
- *   oldest    products: found, and not asked for `refreshDays`
- *   missing   products: not found so far; asked ever more rarely, after 7, 14, 28 … 180 days
+ *   due       not asked in the last `freshHours`, in the order of the list, new ones among them
+ * and where keys are asked by age (see `EanKeys.isByAge`), in the order in which the night's budget is spent, behind new ones:
+ *   oldest    found, and not asked for `refreshDays`
+ *   missing   not found so far; asked ever more rarely, after 7, 14, 28 … 180 days
  */
 import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { isoTime } from '../../core/clock.ts';
-import type { Pipeline } from '../../core/pipeline.ts';
+import { eanKeysOf, type Pipeline } from '../../core/pipeline.ts';
+import type { EanKeys, Key, LookupSettings } from '../../core/source.ts';
 import { FileSink } from '../../disk/sink.ts';
-import { type Engine, quoteText, type Row } from '../../engine/duckdb.ts';
-import type { EanReject } from '../../extract/ean-list.ts';
-import type { CommissionQuestion, ProductQuestion } from '../../partner/lookups.ts';
-import type { RunContext } from '../context.ts';
+import { type Engine, quoteName, quoteText } from '../../engine/duckdb.ts';
+import type { ListedEan } from '../../extract/ean-list.ts';
+import { callOf } from '../../partner/settings.ts';
+import { type RunContext, settingsOf } from '../context.ts';
 import { readAsked } from './asked.ts';
-import { type EanQuestions, eanQuestions } from './ean-questions.ts';
+import { eanQuestions } from './ean-questions.ts';
 import type { KeysPlan } from './keys-plan.ts';
 
 /** Lines handed to the file at once. */
@@ -25,108 +26,59 @@ const LINES_A_WRITE = 10_000;
 const FIRST_MISS_DAYS = 7;
 const LONGEST_MISS_DAYS = 180;
 
-export interface CommissionPlan extends KeysPlan {
-  readonly questions: readonly CommissionQuestion[];
+/** A key of a look-up by EAN. */
+export interface EanKey extends Key {
+  readonly ean: string;
 }
 
-export interface ProductPlan extends KeysPlan {
-  readonly questions: readonly ProductQuestion[];
+export interface EanPlan extends KeysPlan {
+  readonly keys: readonly EanKey[];
+  readonly keysPerCall: number;
 }
 
-/** Commission rates: every EAN of the list that was not asked lately, in the order of the list. Calls nothing; `folder` is scratch space. */
-export async function planCommissions(
+/** The keys that are due, as many as the night may ask. Calls nothing; `folder` is scratch space. */
+export async function planEans(
   context: RunContext,
   engine: Engine,
   pipeline: Pipeline,
   folder: string,
-): Promise<CommissionPlan> {
-  const { commissionRates, eansPerRequest } = context.lookups;
-  const found = await dueOf({ context, engine, pipeline, folder }, commissionDue(context), {
-    wanted: 'place',
-    perCall: eansPerRequest,
-    callsAllowed: commissionRates.callsPerNight,
-  });
-  const { questions, rejects } = found.list;
-  return {
-    ...planOf(pipeline, found, { listed: questions.length, rejects }),
-    questions: found.rows.map((row) => questions[Number(row.place)]!),
-  };
-}
-
-/** Products: every EAN of the list in every market, each as often as it is worth it. Calls nothing; `folder` is scratch space. */
-export async function planProducts(
-  context: RunContext,
-  engine: Engine,
-  pipeline: Pipeline,
-  folder: string,
-): Promise<ProductPlan> {
-  const { products } = context.lookups;
-  const found = await dueOf({ context, engine, pipeline, folder }, productDue(context), {
-    wanted: 'ean, country_code, language',
-    perCall: 1,
-    callsAllowed: products.callsPerNight,
-  });
-  const listed = found.eans * products.markets.length;
-  const rejects = found.list.rejects.filter(({ reason }) => reason === 'bad_ean');
-  return { ...planOf(pipeline, found, { listed, rejects }), questions: found.rows.map(productQuestion) };
-}
-
-interface Planning {
-  readonly context: RunContext;
-  readonly engine: Engine;
-  readonly pipeline: Pipeline;
-  readonly folder: string;
-}
-
-interface NightBudget {
-  /** Columns of the question. */
-  readonly wanted: string;
-  readonly perCall: number;
-  readonly callsAllowed: number;
-}
-
-interface Due extends NightBudget {
-  readonly list: EanQuestions['list'];
-  readonly notes: readonly string[];
-  readonly eans: number;
-  readonly due: Readonly<Record<string, number>>;
-  readonly total: number;
-  /** As many as the night may ask. */
-  readonly rows: readonly Row[];
-}
-
-/** `sql`: what is due of the tables `listed` and `asked`, with its reason and rank. */
-async function dueOf({ context, engine, pipeline, folder }: Planning, sql: string, budget: NightBudget): Promise<Due> {
-  const { list, notes } = await eanQuestions(context);
+): Promise<EanPlan> {
+  const settings = settingsOf<LookupSettings>(context, pipeline);
+  const { callsPerNight: callsAllowed } = settings;
+  const keysOf = eanKeysOf(pipeline);
+  const variants = keysOf.variants === 'listed' ? 'listed' : keysOf.variants(settings);
+  const keysPerCall = keysOf.keysPerCall(callOf(context.calls, pipeline));
+  const { list, notes } = await eanQuestions(context, pipeline);
   const scratch = path.join(folder, `${pipeline.name}-list`);
   try {
     await loadList(engine, list.questions, scratch);
     await readAsked(engine, context, pipeline);
+    const sql = dueSql(context, pipeline, variants, keysOf);
     const counts = await engine.rows(`SELECT reason, count(*) AS n FROM (${sql}) GROUP BY reason ORDER BY reason`);
     const due = Object.fromEntries(counts.map((row) => [String(row.reason), Number(row.n)]));
     const total = Object.values(due).reduce((sum, n) => sum + n, 0);
-    const { wanted, callsAllowed, perCall } = budget;
-    const rows = await engine.rows(`SELECT ${wanted} FROM (${sql}) ORDER BY rank LIMIT ${callsAllowed * perCall}`);
-    const { n } = await engine.row('SELECT count(DISTINCT ean) AS n FROM listed');
-    return { ...budget, list, notes, eans: Number(n), due, total, rows };
+    const rows = await engine.rows(
+      `SELECT place, variant FROM (${sql}) ORDER BY rank LIMIT ${callsAllowed * keysPerCall}`,
+    );
+    const keys = rows.map((row): EanKey => {
+      const { ean, ...listed } = list.questions[Number(row.place)]!;
+      return variants === 'listed' ? { ean, ...listed } : { ean, ...variants[Number(row.variant)] };
+    });
+    const listed = Number((await engine.row(`SELECT count(*) AS n FROM (${keysSql(variants)})`)).n);
+    // Where only the EAN counts, it does not matter what is wrong with the rest of its line.
+    const rejects = variants === 'listed' ? list.rejects : list.rejects.filter(({ reason }) => reason === 'bad_ean');
+    const leftOut = total - keys.length;
+    const calls = Math.ceil(keys.length / keysPerCall);
+    const details = { lookups: { listed, due, left_out: leftOut, rejects: rejects.length, notes } };
+    const plan = { pipeline, calls, isDue: calls > 0, slices: 0, details, leftOut, callsAllowed, rejects, notes };
+    return { ...plan, drift: [], keys, keysPerCall };
   } finally {
     for (const table of ['listed', 'asked']) await engine.run(`DROP TABLE IF EXISTS ${table}`);
     await rm(scratch, { force: true });
   }
 }
 
-function planOf(
-  pipeline: Pipeline,
-  { due, total, rows, perCall, callsAllowed, notes }: Due,
-  { listed, rejects }: { readonly listed: number; readonly rejects: readonly EanReject[] },
-): KeysPlan {
-  const leftOut = total - rows.length;
-  const calls = Math.ceil(rows.length / perCall);
-  const details = { lookups: { listed, due, left_out: leftOut, rejects: rejects.length, notes } };
-  return { pipeline, calls, isDue: calls > 0, slices: 0, details, leftOut, callsAllowed, rejects, notes, drift: [] };
-}
-
-async function loadList(engine: Engine, questions: readonly CommissionQuestion[], scratch: string): Promise<void> {
+async function loadList(engine: Engine, questions: readonly ListedEan[], scratch: string): Promise<void> {
   await engine.run(
     'CREATE OR REPLACE TABLE listed (place BIGINT, ean VARCHAR, condition VARCHAR, price DECIMAL(18,6))',
   );
@@ -148,35 +100,46 @@ async function loadList(engine: Engine, questions: readonly CommissionQuestion[]
   );
 }
 
-/** In the order of the list: it is the order of value. */
-function commissionDue({ lookups, clock }: RunContext): string {
-  return `SELECT l.place, l.place AS rank, CASE WHEN a.ean IS NULL THEN 'new' ELSE 'due' END AS reason
-    FROM listed AS l LEFT JOIN asked AS a ON a.ean = l.ean AND a.condition = l.condition AND a.asked_price IS NOT DISTINCT FROM l.price
-    WHERE a.ean IS NULL OR a.asked_at <= ${before(clock.now(), lookups.commissionRates.freshHours)}`;
+type Variants = 'listed' | readonly Key[];
+
+/** A row for every key: its place in the list, its variant, and its members. */
+function keysSql(variants: Variants): string {
+  if (variants === 'listed') return 'SELECT place, 0 AS variant, ean, condition, price FROM listed';
+  const members = Object.keys(variants[0] ?? {});
+  const rows = variants.map((variant, i) => `(${[i, ...members.map((name) => valueSql(variant[name]))].join(', ')})`);
+  const names = ['variant', ...members.map(quoteName)].join(', ');
+  return `SELECT l.place, m.*, l.ean FROM (SELECT ean, min(place) AS place FROM listed GROUP BY ean) AS l
+    CROSS JOIN (VALUES ${rows.join(', ')}) AS m(${names})`;
 }
 
-function productDue({ lookups, clock }: RunContext): string {
-  const { markets, freshHours, refreshDays } = lookups.products;
-  const nowMs = clock.now();
-  const values = markets.map(({ country, language }, i) => `(${i}, ${quoteText(country)}, ${quoteText(language)})`);
+function valueSql(value: string | null | undefined): string {
+  return value == null ? 'NULL' : quoteText(value);
+}
+
+/** The due keys with `place`, `variant`, `reason` and `rank`; the order of the list is the order of value. */
+function dueSql(context: RunContext, pipeline: Pipeline, variants: Variants, { isByAge }: EanKeys): string {
+  const { freshHours, refreshDays = 0 } = settingsOf<LookupSettings>(context, pipeline);
+  const nowMs = context.clock.now();
+  const columns = pipeline.columns.filter(({ origin }) => origin === 'request');
+  const same = columns.map(({ field, column }) => `a.${quoteName(column)} IS NOT DISTINCT FROM k.${quoteName(field)}`);
+  const found = `FROM (${keysSql(variants)}) AS k LEFT JOIN asked AS a ON ${same.join(' AND ')}`;
+  const isFresh = `a.asked_at > ${before(nowMs, freshHours)}`;
+  if (!isByAge)
+    return `SELECT k.place, k.variant, row_number() OVER (ORDER BY k.place, k.variant) AS rank,
+        CASE WHEN a.ean IS NULL THEN 'new' ELSE 'due' END AS reason
+      ${found} WHERE a.ean IS NULL OR NOT ${isFresh}`;
   const waitDays = `least(${FIRST_MISS_DAYS} * pow(2, least(a.misses, 10) - 1), ${LONGEST_MISS_DAYS})::BIGINT`;
-  const now = `TIMESTAMPTZ ${quoteText(isoTime(nowMs))}`;
-  return `SELECT ean, country_code, language, reason, row_number() OVER (ORDER BY reason <> 'new', CASE WHEN reason = 'new' THEN NULL ELSE asked_at END, place, market) AS rank
+  return `SELECT place, variant, reason,
+      row_number() OVER (ORDER BY reason <> 'new', CASE WHEN reason = 'new' THEN NULL ELSE asked_at END, place, variant) AS rank
     FROM (
-      SELECT l.ean, m.country_code, m.language, m.market, l.place, a.asked_at,
+      SELECT k.place, k.variant, a.asked_at,
         CASE WHEN a.ean IS NULL THEN 'new' WHEN a.outcome = 'found' THEN 'oldest' ELSE 'missing' END AS reason
-      FROM (SELECT ean, min(place) AS place FROM listed GROUP BY ean) AS l
-        CROSS JOIN (VALUES ${values.join(', ')}) AS m(market, country_code, language)
-        LEFT JOIN asked AS a ON a.ean = l.ean AND a.country_code = m.country_code AND a.language = m.language
-      WHERE a.ean IS NULL OR (a.asked_at <= ${before(nowMs, freshHours)} AND
+      ${found}
+      WHERE a.ean IS NULL OR (NOT ${isFresh} AND
         CASE WHEN a.outcome = 'found' THEN a.asked_at <= ${before(nowMs, refreshDays * 24)}
-          ELSE a.asked_at + to_days(${waitDays}::INTEGER) <= ${now} END))`;
+          ELSE a.asked_at + to_days(${waitDays}::INTEGER) <= TIMESTAMPTZ ${quoteText(isoTime(nowMs))} END))`;
 }
 
 function before(nowMs: number, hours: number): string {
   return `TIMESTAMPTZ ${quoteText(isoTime(nowMs - hours * 3_600_000))}`;
-}
-
-function productQuestion(row: Row): ProductQuestion {
-  return { ean: String(row.ean), country: String(row.country_code), language: String(row.language) };
 }

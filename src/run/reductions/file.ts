@@ -2,6 +2,7 @@
 import { createReadStream } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import type { ReductionsSettings } from '../../../pipelines/reductions.ts';
 import { dayAt } from '../../core/days.ts';
 import { asEtlError, assert } from '../../core/errors.ts';
 import { childrenOf, type Pipeline } from '../../core/pipeline.ts';
@@ -10,6 +11,7 @@ import { FileSink } from '../../disk/sink.ts';
 import { quoteText } from '../../engine/duckdb.ts';
 import { type ReductionLines, reductionLines } from '../../extract/reduction-lines.ts';
 import { linesSource, sharing, type Told } from '../../normalise/told.ts';
+import { settingsOf } from '../context.ts';
 import { applyTold, type ObservingOptions, type ObservingResult } from '../merge/observing.ts';
 import type { Session } from '../session.ts';
 import { lastFile } from './plan.ts';
@@ -97,7 +99,7 @@ async function readLines(
 ): Promise<ReductionLines> {
   try {
     const decoded = createReadStream(decodedFile, { highWaterMark: READ_BYTES });
-    return await reductionLines(decoded, context.lookups.reductions, linesFile);
+    return await reductionLines(decoded, settingsOf<ReductionsSettings>(context, pipeline), linesFile);
   } catch (thrown) {
     const error = asEtlError(thrown).about({ file: record.vault_path ?? '', requestId: record.fetch_id });
     ledger.drift.push(driftOf(pipeline, record, error.code, 'header', error.message));

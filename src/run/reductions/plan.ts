@@ -1,10 +1,11 @@
 /** Whether the name of the reductions file is to be asked for, and what is known of the last one. */
 import { z } from 'zod';
+import type { ReductionsSettings } from '../../../pipelines/reductions.ts';
 import { isoTime } from '../../core/clock.ts';
 import { childrenOf, type Pipeline } from '../../core/pipeline.ts';
 import { type Engine, readParquet } from '../../engine/duckdb.ts';
 import { readMemo, writeMemo } from '../../store/memo.ts';
-import type { RunContext } from '../context.ts';
+import { type RunContext, settingsOf } from '../context.ts';
 import { slicesIn, type VersionPlace } from '../merge/held.ts';
 import type { Plan } from '../plan.ts';
 
@@ -43,7 +44,7 @@ export async function planReductions(context: RunContext, engine: Engine, pipeli
   const asked = await readAskedName(context);
   const last = await lastFile(engine, { lake: context.lake, under: null }, context.pipelines, pipeline);
   const sinceMs = asked === null ? Number.POSITIVE_INFINITY : context.clock.now() - Date.parse(asked.askedAt);
-  const isFresh = sinceMs >= 0 && sinceMs < context.lookups.reductions.recheckMinutes * 60_000;
+  const isFresh = sinceMs >= 0 && sinceMs < settingsOf<ReductionsSettings>(context, pipeline).recheckMinutes * 60_000;
   const isDue = !isFresh || asked?.isLoaded !== true || last === null;
   const [asked_at, last_file] = [asked?.askedAt ?? null, last?.fileName ?? null];
   return {

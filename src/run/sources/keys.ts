@@ -18,7 +18,7 @@ import type { Source } from './source.ts';
 
 export const keysSource: Source = {
   plan: (context, engine, pipeline, folder) => askingOf(pipeline).plan(context, engine, pipeline, folder),
-  budget: (settings, pipeline) => askingOf(pipeline).budget(settings),
+  budget: (settings, pipeline) => askingOf(pipeline).budget(settings, pipeline),
   run: runLookups,
   replay: (context, pipeline, replay) => replayVersions(context, pipeline, replay, stored),
   async release(session, pipeline) {

@@ -9,7 +9,7 @@ import type { Source } from './source.ts';
 
 export const windowSource: Source = {
   plan: (context, _engine, pipeline) => windowsOfNight(context, pipeline),
-  budget: (settings, pipeline) => reportBudget(settings, pipeline).budget,
+  budget: (settings, pipeline) => reportBudget(settings.calls, pipeline).budget,
   async run(session, partners, pipeline) {
     await keepFirstDay(session.context, pipeline);
     return fetchPipeline(session, partners, await windowsOfNight(session.context, pipeline));

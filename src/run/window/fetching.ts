@@ -81,7 +81,7 @@ interface Begun {
 }
 
 function budgetOf({ client, settings }: Partner, pipeline: Pipeline): ProgressBudget {
-  const { endpoint, budget } = reportBudget(settings, pipeline);
+  const { endpoint, budget } = reportBudget(settings.calls, pipeline);
   const { calls, perSeconds } = budget;
   return { kind: 'rate', calls, perSeconds, left: () => client.budgetLeft(endpoint, budget) };
 }

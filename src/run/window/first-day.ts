@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { isoTime } from '../../core/clock.ts';
 import { type Day, isDay } from '../../core/days.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
+import type { PlanSettings } from '../../core/plan.ts';
 import { horizonOf } from '../../core/plan.ts';
 import { readMemo, writeMemo } from '../../store/memo.ts';
 import { type RunContext, settingsOf } from '../context.ts';
@@ -20,7 +21,7 @@ export async function readFirstDay({ state }: RunContext, pipeline: Pipeline): P
 /** Writes it down the first time that the pipeline is run. */
 export async function keepFirstDay(context: RunContext, pipeline: Pipeline): Promise<void> {
   if ((await readFirstDay(context, pipeline)) !== null) return;
-  const settings = { ...settingsOf(context, pipeline), startDay: null };
+  const settings = { ...settingsOf<PlanSettings>(context, pipeline), startDay: null };
   const { from } = horizonOf({ settings, today: context.today, firstDay: null });
   await writeMemo(context.state, nameOf(pipeline), from, isoTime(context.clock.now()));
 }

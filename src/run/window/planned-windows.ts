@@ -1,7 +1,14 @@
 /** The windows of a report that a night or a backfill asks for, from what lies in the lake. Calls nothing, changes nothing. */
 import type { DayRange } from '../../core/days.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
-import { type DueReason, type PlanInput, type PlannedWindow, planBackfill, planNight } from '../../core/plan.ts';
+import {
+  type DueReason,
+  type PlanInput,
+  type PlannedWindow,
+  type PlanSettings,
+  planBackfill,
+  planNight,
+} from '../../core/plan.ts';
 import { type RunContext, settingsOf } from '../context.ts';
 import type { Plan, WindowEstimate } from '../plan.ts';
 import { sliceStates } from './checked.ts';
@@ -15,7 +22,13 @@ export interface WindowPlan extends Plan {
 export async function planInput(context: RunContext, pipeline: Pipeline): Promise<PlanInput> {
   const slices = sliceStates(await context.lake.slices(pipeline.name), context.timeZone);
   const firstDay = await readFirstDay(context, pipeline);
-  return { settings: settingsOf(context, pipeline), version: pipeline.version, today: context.today, firstDay, slices };
+  return {
+    settings: settingsOf<PlanSettings>(context, pipeline),
+    version: pipeline.version,
+    today: context.today,
+    firstDay,
+    slices,
+  };
 }
 
 export async function windowsOfNight(context: RunContext, pipeline: Pipeline): Promise<WindowPlan> {

@@ -53,7 +53,7 @@ export async function takeIn(
 ): Promise<TakenIn> {
   await mkdir(folder, { recursive: true });
   const call = reportCall(
-    partner.settings,
+    partner.settings.calls,
     pipeline,
     range,
     async (answer) => {

@@ -8,9 +8,10 @@
  * unloadable is an extra one: so a warehouse that sets it aside still equals the truth. An answer that is one record has
  * no room for an extra one, so all damage stands instead of it.
  */
-import type { ReportName } from '../../core/pipeline.ts';
+
 import { checkDigit } from '../catalogue/catalogue.ts';
 import type { KeysCall } from '../http/endpoints.ts';
+import type { ReportName } from '../report-name.ts';
 
 export interface ItemAim {
   readonly item?: number | 'all';

@@ -1,5 +1,5 @@
 /** The sixteen calls and what push messages link to, by name, and where they are found: open-points.md, "Endpoints". */
-import type { ReportName } from '../../core/pipeline.ts';
+import type { ReportName } from '../report-name.ts';
 
 export type EndpointName =
   | 'token'

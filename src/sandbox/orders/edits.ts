@@ -1,5 +1,5 @@
 /** What was changed in the generated world since it began, kept by day so that days without a change cost nothing. */
-import type { ReportName } from '../../core/pipeline.ts';
+import type { ReportName } from '../report-name.ts';
 import { type ItemPlace, orderItemIdOf, type Restatement } from './items.ts';
 
 export interface ItemEdit {

@@ -1,9 +1,9 @@
 /** Endpoints 3, 4 and 5: the checks of a report's dates, and its answer under the shape and item faults that strike it. */
 import { type Day, type DayRange, isDay } from '../../core/days.ts';
-import type { ReportName } from '../../core/pipeline.ts';
 import { itemUnder } from '../faults/item-faults.ts';
 import type { CallFaults, Shape } from '../faults/kinds.ts';
 import { type Answer, badRequest, type Call, JSON_TYPE, type Violation } from '../http/call.ts';
+import type { ReportName } from '../report-name.ts';
 import type { OrderParts } from './bytes.ts';
 import { type Frame, ITEMS_FRAME, reportPieces } from './reports.ts';
 

@@ -1,8 +1,8 @@
 /** The three reports over a range of days: as the text of an answer, in pieces, and as the truth. */
 import { type DayRange, dayNumber } from '../../core/days.ts';
-import type { ReportName } from '../../core/pipeline.ts';
 import { dutchWall } from '../dutch-time.ts';
 import { PieceBuffer } from '../http/pieces.ts';
+import type { ReportName } from '../report-name.ts';
 import type { World } from '../world.ts';
 import { type OrderParts, writeOrders } from './bytes.ts';
 import { DayItems } from './orders.ts';

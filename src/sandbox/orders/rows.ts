@@ -2,10 +2,11 @@
  * Rows of the reports as cells: one list of fields and values from which both the answer's text and the truth are made.
  * Only the orders report has a second, faster way to its text (order-bytes.ts), which a test holds against this one.
  */
-import type { ReportName } from '../../core/pipeline.ts';
+
 import { centsText } from '../catalogue/amounts.ts';
 import { Decimal, jsonText } from '../http/json-text.ts';
 import { asBytes } from '../http/pieces.ts';
+import type { ReportName } from '../report-name.ts';
 import type { World } from '../world.ts';
 import type { FieldValue } from './edits.ts';
 import { orderIdOf, orderItemIdOf } from './items.ts';

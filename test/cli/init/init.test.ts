@@ -65,7 +65,9 @@ describe('init', () => {
       baseUrl: 'https://api.example.com',
       authUrl: 'https://login.example.com',
     });
-    expect(Object.values(config.reports).map(({ startDay }) => startDay)).toEqual(Array(3).fill('2023-01-01'));
+    expect(['promotions', 'orders', 'commissions'].map((name) => config.pipelines[name])).toEqual(
+      Array(3).fill(expect.objectContaining({ startDay: '2023-01-01' })),
+    );
     expect(await readFile(path.join(root, 'config/local.yaml'), 'utf8')).not.toContain('s3cret');
   });
 

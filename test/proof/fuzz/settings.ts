@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import fc from 'fast-check';
+import { pipelines } from '../../../pipelines/index.ts';
 import { findPackage } from '../../../src/cli/package-root.ts';
 import { overlay } from '../../../src/config/overlay.ts';
 import { refuse } from '../../../src/config/problems.ts';
@@ -42,7 +43,7 @@ async function proveIn(folder: string, defaults: SettingsFile, input: Uint8Array
     assert.ok(error.message.includes(NAME));
     return;
   }
-  const { settings, problems } = overlay(defaults, over, null, []);
+  const { settings, problems } = overlay(pipelines, defaults, over, null, []);
   assert.equal(settings === null, problems.length > 0);
   for (const { where, accepted } of problems) {
     assert.ok(where.startsWith(NAME), `${where} is not in the file`);

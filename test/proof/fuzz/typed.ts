@@ -1,7 +1,8 @@
 /** Cells of every kind on their way through splitter and typing, many at a time: what each becomes. */
 
 import type { Day } from '../../../src/core/days.ts';
-import { column, declarePipeline, window } from '../../../src/core/pipeline.ts';
+import { column, declarePipeline } from '../../../src/core/pipeline.ts';
+import { window } from '../../../src/core/source.ts';
 import { normaliseText } from '../../support/normalise.ts';
 import { plainJson } from './plain-json.ts';
 
@@ -10,7 +11,7 @@ const pipeline = declarePipeline({
   version: 1,
   answer: 'orders report',
   about: 'A column of every kind.',
-  source: window('orders'),
+  source: window({ path: '/kinds', budget: { calls: 1, perSeconds: 1, concurrency: 1 } }),
   table: 'kinds',
   columns: [
     column(1, 'onDay', 'day', 'the slice', { required: true }),

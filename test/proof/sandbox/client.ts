@@ -2,7 +2,7 @@
 import { request } from 'node:http';
 import { expect, onTestFinished } from 'vitest';
 import type { Day } from '../../../src/core/days.ts';
-import type { ReportName } from '../../../src/core/pipeline.ts';
+import type { ReportName } from '../../../src/sandbox/report-name.ts';
 import { type Sandbox, type SandboxOptions, startSandbox, type TruthRow } from '../../../src/sandbox/sandbox.ts';
 
 export const NOON = Date.parse('2026-06-10T10:00:00Z');

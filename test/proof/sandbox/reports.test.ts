@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import type { ReportName } from '../../../src/core/pipeline.ts';
 import { SETTLED_AFTER_DAYS } from '../../../src/sandbox/orders/life-cycle.ts';
+import type { ReportName } from '../../../src/sandbox/report-name.ts';
 import { cents, firstDifference, groupBy, type Item, NOON, openSandbox, reportPath } from './client.ts';
 
 const REPORTS: readonly ReportName[] = ['promotions', 'orders', 'commissions'];

@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { homePaths } from '../../../src/core/home.ts';
 import { newId } from '../../../src/core/ids.ts';
-import { reportOf } from '../../../src/core/pipeline.ts';
 import type { RunRecord } from '../../../src/core/records.ts';
+import type { ReportName } from '../../../src/sandbox/report-name.ts';
 import { startHouseServer } from '../../../src/serve/health-server.ts';
 import { metricsRoutes } from '../../../src/serve/metrics/metrics.ts';
 import { scheduleOf } from '../../../src/serve/schedule/schedule.ts';
@@ -62,7 +62,8 @@ describe('what a run leaves behind', () => {
       const after = await scrape();
       const { from, to } = world.lookback();
       for (const report of reports) {
-        const [name, pipeline] = [reportOf(report), report.name];
+        const { name: pipeline } = report;
+        const name = pipeline as ReportName;
         const items = [...world.sandbox.truth(name, from, to)].length;
         expect(after.value('calls_total', { endpoint: `report-${name}`, status: '200' })).toBe(DAYS / 2);
         expect(after.value('received_items_total', { pipeline })).toBe(items);

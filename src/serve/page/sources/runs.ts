@@ -1,7 +1,8 @@
 /** The last runs, with their calls by endpoint against the budgets. */
 import type { FetchRecord, RunRecord } from '../../../core/records.ts';
+import { AREAS } from '../../../core/source.ts';
 import { endpointOf } from '../../../partner/endpoints.ts';
-import { AREAS, type EndpointBudget, type PartnerSettings } from '../../../partner/settings.ts';
+import type { EndpointBudget, PartnerSettings } from '../../../partner/settings.ts';
 import { isAtWork } from '../../../run/at-work.ts';
 import type { RunContext } from '../../../run/context.ts';
 import { isCalled, partnerIfAny } from '../../../run/partners.ts';
@@ -47,7 +48,7 @@ async function callsOf(context: RunContext, run: RunRecord): Promise<EndpointCal
   const settings = new Map(AREAS.map((area) => [area, partnerIfAny(context, area)]));
   for (const fetch of await fetchesOfRun(context.state.db, run.run_id)) {
     const area = called.get(fetch.pipeline);
-    if (area) count(byEndpoint, fetch, settings.get(area) ?? null);
+    if (area) count(byEndpoint, fetch, settings.get(area) ?? null, context.pipelines);
   }
   return [...byEndpoint].map(([endpoint, { budget, startedMs, failed }]) => ({
     endpoint,
@@ -59,8 +60,13 @@ async function callsOf(context: RunContext, run: RunRecord): Promise<EndpointCal
   }));
 }
 
-function count(byEndpoint: Map<string, Tally>, fetch: FetchRecord, settings: PartnerSettings | null): void {
-  const known = settings && endpointOf(fetch.url, settings);
+function count(
+  byEndpoint: Map<string, Tally>,
+  fetch: FetchRecord,
+  settings: PartnerSettings | null,
+  pipelines: RunContext['pipelines'],
+): void {
+  const known = settings && endpointOf(fetch.url, settings, pipelines);
   const endpoint = known?.endpoint ?? fetch.pipeline;
   const tally = byEndpoint.get(endpoint) ?? { budget: known?.budget ?? null, startedMs: [], failed: 0 };
   byEndpoint.set(endpoint, tally);

@@ -1,0 +1,2 @@
+/** The reports that the service has. */
+export type ReportName = 'promotions' | 'orders' | 'commissions';
