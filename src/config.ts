@@ -4,6 +4,7 @@
  */
 import path from 'node:path';
 import { pipelines as shipped } from '../pipelines/index.ts';
+import { isSentInClear } from './config/address.ts';
 import { type AlertSettings, alertSecrets, readAlerts } from './config/alerts.ts';
 import { type Environment, readEnvironment, readPageToken, secretsIn, variable } from './config/environment.ts';
 import { overlay } from './config/overlay.ts';
@@ -151,6 +152,13 @@ export async function loadConfig(sources: ConfigSources): Promise<Config> {
       key: 'targets.duckdb.enabled',
       value: 'false',
       accepted: 'no warehouse is left: true is accepted, or set PARTNER_ETL_POSTGRES_URL',
+    });
+  if (settings?.targets.postgres.requireTls && fromEnv.postgresUrl !== null && isSentInClear(fromEnv.postgresUrl))
+    problems.push({
+      where: 'environment',
+      key: 'PARTNER_ETL_POSTGRES_URL',
+      accepted:
+        'password and rows would be sent in clear to another machine: add ?sslmode=verify-full, or set targets.postgres.requireTls to false where the network is trusted',
     });
   if (settings === null || told.alerts === null || problems.length > 0) throw refuse(problems);
 

@@ -48,8 +48,9 @@ async function drained(stream: NodeJS.WriteStream): Promise<void> {
   }
 }
 
-// Whatever the shell says: what somebody else could write, we would read and believe. Who may read stays the shell's matter.
-process.umask(process.umask() | 0o022);
+// Whatever the shell says: what this program writes is its user's alone. What somebody else could write we would read and believe, and
+// a lock file that another user may open lets him stop every run. Who shall read the warehouse is let in once, with chmod: it stays so.
+process.umask(0o077);
 
 const words = process.argv.slice(2);
 

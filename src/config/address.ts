@@ -20,6 +20,15 @@ export function isHere(address: string): boolean {
   return URL.canParse(address) && isLoopback(new URL(address).hostname);
 }
 
+/** Whether what is sent to this Postgres may be read on its way: it is on another machine, and its address asks for no TLS. */
+export function isSentInClear(address: string): boolean {
+  const { hostname, searchParams } = new URL(address);
+  // A folder is that of a socket.
+  const host = searchParams.get('host') ?? decodeURIComponent(hostname);
+  if (host === '' || host.startsWith('/') || isLoopback(host) || host === '::1') return false;
+  return !['require', 'verify-ca', 'verify-full'].includes(searchParams.get('sslmode') ?? '');
+}
+
 function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(host);
 }

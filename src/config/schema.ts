@@ -109,7 +109,10 @@ export const settingsSchema = (pipelines: readonly Pipeline[]) =>
     serve: serveSection(),
     push: pushSection(),
     subIds: z.strictObject({ grammar: subIdGrammar().nullable() }),
-    targets: z.strictObject({ duckdb: z.strictObject({ enabled: yesOrNo() }) }),
+    targets: z.strictObject({
+      duckdb: z.strictObject({ enabled: yesOrNo() }),
+      postgres: z.strictObject({ requireTls: yesOrNo() }),
+    }),
     guards: z.strictObject({
       shrink: z.strictObject({ minRows: whole(1, 1_000_000_000, 'rows'), keepRatio: ratio() }),
     }),

@@ -218,9 +218,31 @@ describe('the rest of the environment', () => {
 
   test('Postgres is on when its address is set, and alone when DuckDB is off', async () => {
     const config = await load('targets:\n  duckdb:\n    enabled: false\n', {
-      PARTNER_ETL_POSTGRES_URL: 'postgres://etl:pw-pw-pw@db:5432/shop',
+      PARTNER_ETL_POSTGRES_URL: 'postgres://etl:pw-pw-pw@db:5432/shop?sslmode=verify-full',
     });
-    expect(config.targets).toEqual({ duckdb: false, postgresUrl: 'postgres://etl:pw-pw-pw@db:5432/shop' });
+    const postgresUrl = 'postgres://etl:pw-pw-pw@db:5432/shop?sslmode=verify-full';
+    expect(config.targets).toEqual({ duckdb: false, postgresUrl });
+  });
+
+  test.each([
+    ['postgres://etl:pw-pw-pw@db/shop', false],
+    ['postgres://etl:pw-pw-pw@10.0.0.7/shop?sslmode=prefer', false],
+    ['postgres:///shop?host=db.example.com&user=etl', false],
+    ['postgres://etl:pw-pw-pw@db/shop?sslmode=require', true],
+    ['postgres://etl@127.0.0.1/shop', true],
+    ['postgres://etl@[::1]/shop', true],
+    ['postgresql://etl@localhost/shop', true],
+    ['postgres:///shop?host=/var/run/postgresql&user=etl', true],
+  ])('%s keeps password and rows to itself: %s', async (url, isTaken) => {
+    const env = { PARTNER_ETL_POSTGRES_URL: url };
+    if (isTaken) expect((await load(undefined, env)).targets.postgresUrl).toBe(url);
+    else {
+      const { message } = await refusal(undefined, env);
+      expect(message).toContain('PARTNER_ETL_POSTGRES_URL: password and rows would be sent in clear');
+      expect(message).not.toContain('pw-pw-pw');
+    }
+    const trusted = await load('targets:\n  postgres:\n    requireTls: false\n', env);
+    expect(trusted.targets.postgresUrl).toBe(url);
   });
 
   test('a Postgres address of another kind is refused and not shown', async () => {
@@ -245,7 +267,7 @@ describe('the rest of the environment', () => {
   });
 
   test('what must never be shown is known: secret, password, and the pair as it is sent', async () => {
-    const env = { ...COMPLETE, PARTNER_ETL_POSTGRES_URL: 'postgres://etl:p%40ss-word@db/shop' };
+    const env = { ...COMPLETE, PARTNER_ETL_POSTGRES_URL: 'postgres://etl:p%40ss-word@db/shop?sslmode=require' };
     const local = 'service:\n  retailer:\n    credentials: shop\n';
     const shop = { PARTNER_SHOP_CLIENT_ID: 'two', PARTNER_SHOP_CLIENT_SECRET: 'shop-secret' };
     const secrets = secretsOf(await load(local, { ...env, ...shop }), env);

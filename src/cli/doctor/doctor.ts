@@ -1,6 +1,7 @@
 /** `doctor`: checks everything that a run needs and says how to fix it. Asks the service for nothing, unless --online. */
 import { access } from 'node:fs/promises';
 import type { Command } from 'commander';
+import { isSentInClear } from '../../config/address.ts';
 import type { Config } from '../../config.ts';
 import { asEtlError, EXIT } from '../../core/errors.ts';
 import { AREAS } from '../../core/source.ts';
@@ -137,7 +138,8 @@ async function checkPostgres({ targets, home, timeZone }: Config, { clock, pipel
     const version = await target.check();
     const { sql, answer } = zoneQuestion(timeZone);
     const told = String((await target.query(sql, 1)).rows[0]?.[0]);
-    if (told === answer) return ok(`${version}, knows ${timeZone}`);
+    const clear = isSentInClear(url) ? ', without TLS (targets.postgres.requireTls is false)' : '';
+    if (told === answer) return ok(`${version}, knows ${timeZone}${clear}`);
     return broken(
       `${timeZone} shows ${told} in this Postgres and ${answer} in Node`,
       'bring the time zone data of the server up to date (package tzdata)',
