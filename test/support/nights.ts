@@ -3,7 +3,7 @@
  * with the sandbox's truth. Every night opens the app afresh, as a new process would.
  */
 
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { stringify } from 'yaml';
@@ -66,6 +66,8 @@ export interface World {
   lookback(): DayRange;
   /** An item of the orders report of that day. */
   itemOn(day: Day): { readonly orderId: string; readonly orderItemId: string };
+  /** Keeps home and clock as they are now; what it returns brings both back. What the sandbox was told to change stays. */
+  keep(): Promise<() => Promise<void>>;
   close(): Promise<void>;
 }
 
@@ -87,6 +89,7 @@ export type Settings = Readonly<Record<string, unknown>>;
 
 export async function openWorld(options: WorldOptions = {}): Promise<World> {
   const home = await mkdtemp(path.join(tmpdir(), 'etl-night-'));
+  const kept = `${home}-kept`;
   const clock = new FakeClock(Date.parse(`${options.today ?? '2026-03-20'}T02:00:00Z`)).passUpTo(LONGEST_PAUSE_MS);
   const sandbox = await startSandbox({
     seed: options.seed ?? 1,
@@ -149,9 +152,18 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
       const [item] = sandbox.truth('orders', day, day);
       return { orderId: String(item?.orderId), orderItemId: String(item?.orderItemId) };
     },
+    keep: async () => {
+      await cp(home, kept, { recursive: true });
+      const nowMs = clock.now();
+      return async () => {
+        for (const name of await readdir(home)) await rm(path.join(home, name), { recursive: true, force: true });
+        await cp(kept, home, { recursive: true });
+        clock.set(nowMs);
+      };
+    },
     close: async () => {
       await sandbox.close();
-      await rm(home, { recursive: true, force: true });
+      for (const folder of [home, kept]) await rm(folder, { recursive: true, force: true });
     },
   };
 }

@@ -2,7 +2,7 @@
 import { cp, mkdir, open, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { sql } from 'kysely';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { restoreState } from '../../../src/store/backups.ts';
 import { fileLocks } from '../../../src/store/file-locks.ts';
@@ -12,11 +12,15 @@ import { typedIn } from '../typed.ts';
 
 let world: World;
 const at = (name: string) => path.join(world.home, name);
-beforeEach(async () => {
+/** Each test begins after the first night. */
+let restore: () => Promise<void>;
+beforeAll(async () => {
   world = await openWorld({ ordersPerDay: 20, lookbackDays: 3, windowDays: 2 });
   expect((await typedIn(world, ['run'])).code).toBe(0);
+  restore = await world.keep();
 });
-afterEach(() => world.close());
+afterAll(() => world.close());
+beforeEach(() => restore());
 
 /** All pages but the first become nonsense, and nothing that SQLite left beside the file hides it. */
 async function damage(): Promise<void> {
@@ -47,7 +51,7 @@ const WAYS = [
 ] as const;
 
 describe.each(WAYS)('%s', (_, harm, was) => {
-  test('every command says so by name, and the next night after the one command ends right', async () => {
+  test('every command says so by name, and the one command brings it back', async () => {
     await harm();
     for (const words of [['run'], ['status'], ['rebuild'], ['verify']]) {
       const { code, err } = await typedIn(world, words);
@@ -64,6 +68,16 @@ describe.each(WAYS)('%s', (_, harm, was) => {
     const aside = (await readdir(world.home)).filter((name) => name.startsWith('state.db.damaged-'));
     expect(aside.length > 0).toBe(was === 'damaged');
     expect((await typedIn(world, ['doctor'])).out).toMatch(/ok +state .*sound; newest backup of 2026-03-20/);
+  });
+});
+
+describe.each([
+  ['damaged', damage],
+  ['lost', lose],
+])('%s and brought back', (_, harm) => {
+  test('the next night ends right', async () => {
+    await harm();
+    expect((await typedIn(world, ['rebuild', '--state'])).code).toBe(0);
     world.passDays(1);
     expect((await typedIn(world, ['run'])).code).toBe(0);
     expect((await typedIn(world, ['verify'])).code).toBe(0);

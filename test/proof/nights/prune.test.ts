@@ -1,5 +1,5 @@
 /** Retention: what goes, what never goes, what is said of it afterwards, and that a kill at any step leaves no lie. */
-import { cp, mkdir, readdir, rm, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, rm, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { addDays, type Day } from '../../../src/core/days.ts';
@@ -21,9 +21,8 @@ let first: Day;
 const REPORTS = ['promotions', 'orders', 'commissions'];
 const NIGHTS = 5;
 
-/** The installation after some nights, which each test begins with. */
-let copy: string;
-let nowMs: number;
+/** Brings the installation back to where it was after some nights, with which each test begins. */
+let restore: () => Promise<void>;
 
 beforeAll(async () => {
   world = await openWorld({
@@ -33,20 +32,12 @@ beforeAll(async () => {
     settings: { guards: { shrink: { minRows: 1 } } },
   });
   first = world.lookback().from;
-  copy = `${world.home}-before`;
   await nights();
-  await cp(world.home, copy, { recursive: true });
-  nowMs = world.clock.now() + 60_000;
+  world.clock.set(world.clock.now() + 60_000);
+  restore = await world.keep();
 });
-afterAll(async () => {
-  await world.close();
-  await rm(copy, { recursive: true, force: true });
-});
-beforeEach(async () => {
-  for (const name of await readdir(world.home)) await rm(path.join(world.home, name), { recursive: true, force: true });
-  await cp(copy, world.home, { recursive: true });
-  world.clock.set(nowMs);
-});
+afterAll(() => world.close());
+beforeEach(() => restore());
 
 async function nights(count = NIGHTS): Promise<void> {
   for (let i = 0; i < count; i++) {
@@ -231,10 +222,8 @@ describe('a pruning that is killed', () => {
   it('at any step leaves each answer there or marked, and the next one ends like an undisturbed one', async () => {
     await setRetention(world, { vaultDays: 1 });
     const back = async () => {
-      for (const name of ['vault', 'state.db', 'state.db-wal', 'state.db-shm'])
-        await rm(path.join(world.home, name), { recursive: true, force: true });
-      for (const name of ['vault', 'state.db', 'state.db-wal'])
-        await cp(path.join(copy, name), path.join(world.home, name), { recursive: true });
+      await restore();
+      await setRetention(world, { vaultDays: 1 });
     };
     const steps = await pruneUntil(world);
     const whole = { files: await filesUnder(world, 'vault'), states: await states() };
