@@ -36,10 +36,12 @@ export interface ServeSettings {
   readonly schedule: boolean;
   /** After so many minutes a scheduled run is stopped. */
   readonly runLimitMinutes: number;
-  /** Where it tells how it is. */
+  /** Where page, health and metrics are. */
   readonly host: string;
   /** 0: any free one. */
   readonly port: number;
+  /** Proxies, as addresses or ranges, that say whom a request came from. */
+  readonly trustedProxies: readonly string[];
 }
 
 /** The receiver of push messages. */

@@ -1,4 +1,6 @@
 /** Addresses of the service: https, except on this machine; nothing in them that belongs into a header or a secret. */
+import ipaddr from 'ipaddr.js';
+import { z } from 'zod';
 
 export const SERVICE_ADDRESS =
   'an https address such as https://api.example.com (http only on this machine), without user, password, query or fragment';
@@ -31,4 +33,15 @@ export function isSentInClear(address: string): boolean {
 
 function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(host);
+}
+
+const ADDRESS_ERROR = 'an IP address or a range such as 10.0.0.0/8';
+
+export const addresses = () => {
+  const address = z.string({ error: ADDRESS_ERROR }).refine(isRange, { error: ADDRESS_ERROR });
+  return z.array(address, { error: `a list of addresses or ranges, each ${ADDRESS_ERROR}` });
+};
+
+function isRange(text: string): boolean {
+  return text.includes('/') ? ipaddr.isValidCIDR(text) : ipaddr.isValid(text);
 }

@@ -1,12 +1,7 @@
 /** What the settings files may say about the receiver of push messages. */
-import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { line, matching, whole, yesOrNo } from '../core/settings.ts';
-
-const ADDRESS_ERROR = 'an IP address or a range such as 10.0.0.0/8';
-
-const address = () => z.string({ error: ADDRESS_ERROR }).refine(isAddress, { error: ADDRESS_ERROR });
-const addresses = () => z.array(address(), { error: `a list of addresses or ranges, each ${ADDRESS_ERROR}` });
+import { addresses } from './address.ts';
 
 const tls = () =>
   z
@@ -36,8 +31,4 @@ export function pushSection() {
     inboxMiB: whole(1, 1_048_576, 'MiB'),
     refusedMiB: whole(0, 65_536, 'MiB'),
   });
-}
-
-function isAddress(text: string): boolean {
-  return text.includes('/') ? ipaddr.isValidCIDR(text) : ipaddr.isValid(text);
 }

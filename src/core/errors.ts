@@ -77,19 +77,28 @@ export function asEtlError(thrown: unknown): EtlError {
   if (thrown instanceof EtlError) return thrown;
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   if (thrown instanceof AssertionError) return bug(message, thrown);
-  if (NO_ROOM.has((thrown as NodeJS.ErrnoException | null)?.code ?? ''))
+  const { code: systemCode = '' } = (thrown ?? {}) as NodeJS.ErrnoException;
+  if (NO_ROOM.has(systemCode))
     return new EtlError('failed', 'no_room', message, {
       cause: thrown,
       hint: 'make room on that disk (or raise the quota), then the same command goes on',
     });
+  if (NO_RIGHT.has(systemCode))
+    return new EtlError('failed', 'not_allowed', message, {
+      cause: thrown,
+      hint: 'let this user read and write there (a read-only file system lets nobody write), or name another folder in PARTNER_ETL_HOME',
+    });
   return new EtlError('failed', 'unexpected', message, {
     cause: thrown,
-    hint: 'see whether the disk is full, then give the same command again; --verbose shows where it arose, partner-etl doctor looks at this machine',
+    hint: 'give the same command again; --verbose shows where it arose, partner-etl doctor looks at this machine',
   });
 }
 
 /** Of system calls: the disk is full, a quota is used up, a file may not grow any more. */
 const NO_ROOM: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
+
+/** Of system calls: a read-only file system, or what belongs to another user. */
+const NO_RIGHT: ReadonlySet<string> = new Set(['EROFS', 'EACCES', 'EPERM']);
 
 export const EXIT = { done: 0, failed: 1, usage: 2, setAside: 3, refused: 4, locked: 75 } as const;
 

@@ -32,11 +32,18 @@ const ENTITIES: Readonly<Record<string, string>> = {
 /** Most of what is shown; looking once is twenty times as fast as replacing nothing three times. */
 const NOTHING_TO_ESCAPE = /^[ !#-%(-;=?-~]*$/;
 
-/** Text as HTML, in an element or an attribute in quotes. Control characters, which no page may have, become U+FFFD. */
+/** What turns the direction of the text behind it, so that it reads as other words than it holds. */
+const DIRECTION = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+/**
+ * Text as HTML, in an element or an attribute in quotes. Control characters, which no page may have, become U+FFFD; what turns the
+ * direction is shown by its number.
+ */
 export function escaped(text: string): string {
   if (NOTHING_TO_ESCAPE.test(text)) return text;
   return text
     .toWellFormed()
     .replaceAll(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g, '\ufffd')
+    .replaceAll(DIRECTION, (turn) => `[U+${turn.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}]`)
     .replaceAll(/[&<>"']/g, (character) => ENTITIES[character]!);
 }

@@ -90,10 +90,11 @@ function timeIn(text: string, type: 'TIMESTAMP' | 'TIMESTAMPTZ'): string {
   return `CASE WHEN ${time} >= ${type} '1899-12-31 06:00:00' AND ${time} < ${type} '9999-01-01 18:00:00' THEN ${time} END`;
 }
 
-/** `yyyy-MM-dd`, alone or before a `T` or a space; `2026-1-5` and 30 February are no days. */
+/** `yyyy-MM-dd`, alone or before a `T` or a space and a time; `2026-1-5`, 30 February and `2026-11-22 BC` are no days. */
 function dayPart(text: string): string {
   const day = `TRY_CAST(left(${text}, 10) AS DATE)`;
-  return `CASE WHEN ${day}::VARCHAR = left(${text}, 10) AND (length(${text}) = 10 OR substr(${text}, 11, 1) IN ('T', ' ')) THEN ${day} END`;
+  const isTime = `substr(${text}, 11, 1) IN ('T', ' ') AND substr(${text}, 12, 1) BETWEEN '0' AND '9' AND NOT ${text} ILIKE '%BC%'`;
+  return `CASE WHEN ${day}::VARCHAR = left(${text}, 10) AND (length(${text}) = 10 OR (${isTime})) THEN ${day} END`;
 }
 
 function derivedValue(derived: DerivedColumn, range: DayRange | null, timeZone: string): string {

@@ -15,10 +15,10 @@ export interface HealthSources {
 export interface Health {
   /** It answers. */
   readonly live: true;
-  /** It holds its locks, takes messages, and no scheduled run is late by more than an hour. */
+  /** It holds its locks, can store messages, and no scheduled run is late by more than an hour. */
   readonly ready: boolean;
   readonly locked: boolean;
-  /** null: the receiver is switched off. */
+  /** Whether messages are taken and can be stored; null: the receiver is switched off. */
   readonly receiving: boolean | null;
   /** null: the scheduler is switched off. */
   readonly schedule: {

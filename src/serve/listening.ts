@@ -1,4 +1,4 @@
-/** Making a server listen where the settings say, alike for the receiver and for the house. */
+/** Making a server listen where the settings say, alike for the receiver and for the server beside it. */
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { EtlError } from '../core/errors.ts';

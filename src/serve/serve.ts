@@ -1,13 +1,13 @@
-/** What `serve` keeps running, from its locks to its end: the receiver of push messages, the scheduler, and the server for the house. */
+/** What `serve` keeps running, from its locks to its end: the receiver of push messages, the scheduler, and the server of page, health and metrics. */
 import type { AlertSettings } from '../config/alerts.ts';
 import type { PushSettings, ServeSettings } from '../config.ts';
 import { EtlError } from '../core/errors.ts';
 import type { RunContext } from '../run/context.ts';
 import { RECEIVER_LOCK, SCHEDULER_LOCK } from '../run/verify/rebuild-state.ts';
 import { whoHolds } from '../store/locks.ts';
+import { startAdminServer } from './admin-server.ts';
 import { watchForAlerts } from './alert-watch.ts';
 import { type HealthSources, healthOf, healthRoutes } from './health.ts';
-import { startHouseServer } from './health-server.ts';
 import { metricsRoutes, openMetrics } from './metrics/metrics.ts';
 import { OpenParts } from './open-parts.ts';
 import { openPage, type Page, type PageOptions } from './page/page.ts';
@@ -46,7 +46,7 @@ const END_MS = 19_000;
 /**
  * Serves until the context's signal is aborted, then ends in good order: messages in hand are answered, a run ends after the slice in
  * hand. Errors: `locked/receiver` and `locked/scheduler` when another process does the same here, and those of `startReceiver` and
- * `startHouseServer`.
+ * `startAdminServer`.
  */
 export async function serve(options: ServeOptions): Promise<void> {
   const { context, push, settings, onReady, onHung } = options;
@@ -73,7 +73,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     const sources: HealthSources = {
       now: () => clock.now(),
       isLocked: isServing,
-      isReceiving: push.enabled ? isServing : null,
+      isReceiving: receiving && (() => isServing() && receiving.isTaking()),
       schedule: view,
     };
     page = openPage(options.page, context, settings.host, () => healthOf(sources));
@@ -85,15 +85,15 @@ export async function serve(options: ServeOptions): Promise<void> {
       schedules: settings.schedule ? options.schedules : null,
       receiver: receiving?.counts ?? null,
     });
-    const house = await startHouseServer(settings, [healthRoutes(sources), metricsRoutes(metrics), page.routes]);
-    parts.add('the health server', () => house.close());
+    const admin = await startAdminServer(settings, [healthRoutes(sources), metricsRoutes(metrics), page.routes]);
+    parts.add('the health server', () => admin.close());
     if (signal.aborted) atEnd();
     else signal.addEventListener('abort', atEnd, { once: true });
     const working = scheduler?.work(signal);
     parts.add('the scheduled run', async () => working);
     const watching = watchForAlerts(context, options.alerts, settings.runLimitMinutes);
     parts.add('telling alerts', async () => watching);
-    onReady({ url: receiving?.url ?? null, health: `${house.url}/healthz` });
+    onReady({ url: receiving?.url ?? null, health: `${admin.url}/healthz` });
     await untilAborted(signal);
   } finally {
     await parts.close();

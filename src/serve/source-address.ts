@@ -22,7 +22,7 @@ export type SourceSettings = Pick<
   'host' | 'sourceAddresses' | 'alsoFrom' | 'checkSource' | 'trustedProxies'
 >;
 
-/** Peers whose verdict is remembered; after so many it is all forgotten, so that strangers cannot fill the memory. */
+/** Peers whose verdict is remembered; after so many it is all forgotten, so that many peers cannot fill the memory. */
 const MOST_REMEMBERED = 1000;
 
 export class SourceCheck {
@@ -51,7 +51,7 @@ export class SourceCheck {
   }
 
   /** Whether nothing that comes over a connection from there can be taken. */
-  isStranger(peer: string | undefined): boolean {
+  refusesPeer(peer: string | undefined): boolean {
     const address = parsed(peer ?? '');
     return this.isChecked && (address === null || !(isIn(address, this.allowed) || isIn(address, this.proxies)));
   }
@@ -87,6 +87,13 @@ export class SourceCheck {
 /** Whether only this machine can reach what listens there. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || parsed(host)?.range() === 'loopback';
+}
+
+/** An IPv4 address, or the 64 bits of an IPv6 one that belong to one customer: he may use all the addresses behind them. */
+export function networkOf(address: string): string {
+  const found = parsed(address);
+  if (found?.kind() !== 'ipv6') return found?.toString() ?? address;
+  return (found as ipaddr.IPv6).parts.slice(0, 4).join(':');
 }
 
 /** Four decimal parts or IPv6, without a zone; null for anything else, such as `0x7f.1`, which some would take for an address. */

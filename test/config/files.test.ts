@@ -56,7 +56,13 @@ describe('settings files', () => {
         endDate: 'EndDate',
       },
     });
-    expect(config.serve).toEqual({ schedule: true, runLimitMinutes: 360, host: '127.0.0.1', port: 8420 });
+    expect(config.serve).toEqual({
+      schedule: true,
+      runLimitMinutes: 360,
+      host: '127.0.0.1',
+      port: 8420,
+      trustedProxies: [],
+    });
     expect(config.subIds).toEqual({ grammar: null });
     expect(config.targets).toEqual({ duckdb: true, postgresUrl: null });
     expect(config.guards).toEqual({ shrink: { minRows: 20, keepRatio: 0.5 } });

@@ -75,6 +75,14 @@ describe('whatever is thrown becomes one', () => {
     expect(asEtlError(thrown)).toMatchObject({ ...told, hint: expect.stringContaining('make room') });
   });
 
+  it.each(['EROFS', 'EACCES', 'EPERM'])('%s speaks of rights, and of no full disk', (code) => {
+    const thrown = Object.assign(new Error(`${code}: open '/data/state.db'`), { code });
+    const error = asEtlError(thrown);
+    expect(error).toMatchObject({ kind: 'failed', code: 'not_allowed', cause: thrown });
+    expect(error.hint).toMatch(/read-only file system.*PARTNER_ETL_HOME/);
+    expect(error.hint).not.toContain('full');
+  });
+
   it('a broken assertion of Node is our bug too', () => {
     const thrown = new AssertionError({ message: 'a line outgrew its room' });
     expect(asEtlError(thrown)).toMatchObject({

@@ -1,7 +1,9 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { startAdminServer } from '../../src/serve/admin-server.ts';
 import { type HealthSources, healthOf, healthRoutes } from '../../src/serve/health.ts';
-import { startHouseServer } from '../../src/serve/health-server.ts';
+import { hold } from '../support/connections.ts';
 
+const PLACE = { host: '127.0.0.1', trustedProxies: [] };
 const NOW = Date.parse('2026-03-20T06:00:00Z');
 const HOUR = 3_600_000;
 const WELL: HealthSources = {
@@ -27,7 +29,7 @@ test.each<[string, Partial<HealthSources>, boolean]>([
 });
 
 async function serving(sources: Partial<HealthSources> = {}): Promise<string> {
-  const server = await startHouseServer({ host: '127.0.0.1', port: 0 }, [healthRoutes({ ...WELL, ...sources })]);
+  const server = await startAdminServer({ ...PLACE, port: 0 }, [healthRoutes({ ...WELL, ...sources })]);
   onTestFinished(() => server.close());
   return server.url;
 }
@@ -62,6 +64,12 @@ describe('the server', () => {
     ]);
   });
 
+  test('answers while sixty-four connections are held open that say nothing', async () => {
+    const url = await serving();
+    await hold(Number(new URL(url).port), 64);
+    expect((await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(5000) })).status).toBe(200);
+  });
+
   test('is alive, though not ready', async () => {
     const url = await serving({ isLocked: () => false });
     expect((await fetch(`${url}/healthz`)).status).toBe(503);
@@ -70,7 +78,7 @@ describe('the server', () => {
 
   test('says which setting is to be changed when the port is taken', async () => {
     const { port } = new URL(await serving());
-    const second = startHouseServer({ host: '127.0.0.1', port: Number(port) }, []);
+    const second = startAdminServer({ ...PLACE, port: Number(port) }, []);
     await expect(second).rejects.toMatchObject({
       kind: 'usage',
       code: 'port_taken',

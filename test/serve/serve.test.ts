@@ -58,7 +58,7 @@ async function serving(startRun: StartRun, signal: AbortSignal): Promise<Served>
     );
     ended.catch(reject);
   });
-  // The token that the signature keys are asked with is the house's, and comes to its end also when the receiver is closed.
+  // The token that the signature keys are asked with is ours, and comes to its end also when the receiver is closed.
   const stored = async () => {
     const state = await openSqliteState(path.join(world.home, 'state.db'));
     expect(await readMemo(state.db, 'signature-keys', z.unknown()).finally(() => state.close())).not.toBeNull();

@@ -41,7 +41,7 @@ describe('where a message may come from', () => {
     expect(new SourceCheck(OPEN_HOST).of(undefined, undefined)).toEqual({ address: '', isAllowed: false });
   });
 
-  test('verdicts stay right when more strangers come than are remembered', () => {
+  test('verdicts stay right when more peers come than are remembered', () => {
     const check = new SourceCheck(OPEN_HOST);
     const verdicts = Array.from({ length: 3000 }, (_, i) => check.of(`9.9.${i >> 8}.${i & 255}`, undefined).isAllowed);
     expect(verdicts).not.toContain(true);
@@ -61,7 +61,7 @@ describe('whether it is checked', () => {
     const check = new SourceCheck({ ...OPEN_HOST, ...settings });
     expect(check.isChecked).toBe(isChecked);
     expect(check.of('9.9.9.9', undefined)).toEqual({ address: '9.9.9.9', isAllowed: !isChecked });
-    expect(check.isStranger('9.9.9.9')).toBe(isChecked);
+    expect(check.refusesPeer('9.9.9.9')).toBe(isChecked);
   });
 
   test.each([
@@ -108,9 +108,9 @@ describe('X-Forwarded-For', () => {
     expect(new SourceCheck(PROXIES).of('10.0.0.1', header).address).toBe('35.204.195.116');
   });
 
-  test('a trusted proxy is no stranger, and nobody is where nothing is checked', () => {
+  test('a trusted proxy is no peer to refuse, and nobody is where nothing is checked', () => {
     const check = new SourceCheck(PROXIES);
-    expect(['10.1.1.1', '35.204.195.116', '9.9.9.9', undefined].map((peer) => check.isStranger(peer))).toEqual([
+    expect(['10.1.1.1', '35.204.195.116', '9.9.9.9', undefined].map((peer) => check.refusesPeer(peer))).toEqual([
       false,
       false,
       true,

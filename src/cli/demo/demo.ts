@@ -4,12 +4,13 @@ import path from 'node:path';
 import type { Command } from 'commander';
 import { stringify } from 'yaml';
 import { openApp } from '../../app.ts';
-import { loadConfig, type ServeSettings } from '../../config.ts';
+import { loadConfig } from '../../config.ts';
 import { addDays, type Day, dayAt } from '../../core/days.ts';
 import type { RunContext } from '../../run/context.ts';
 import { runNight } from '../../run/night.ts';
 import type { RunOutcome } from '../../run/session.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
+import type { AdminPlace } from '../../serve/admin-server.ts';
 import type { Target } from '../../warehouse/target.ts';
 import { untilAborted, writeEans } from '../commands/sandbox.ts';
 import type { CliContext } from '../context.ts';
@@ -80,11 +81,7 @@ async function demo(cli: CliContext, options: DemoOptions): Promise<void> {
 const SERVICE_ZONE = 'Europe/Amsterdam';
 
 /** Until Ctrl-C. Nobody can sign in, so nothing is begun from it. */
-async function servePage(
-  cli: CliContext,
-  context: RunContext,
-  at: Pick<ServeSettings, 'host' | 'port'>,
-): Promise<void> {
+async function servePage(cli: CliContext, context: RunContext, at: AdminPlace): Promise<void> {
   cli.interrupt.notice = 'closing the page, press again to stop at once';
   // Only now: what serves HTTP takes longer to load than most commands to run.
   const { startPageServer } = await import('../../serve/page/alone.ts');

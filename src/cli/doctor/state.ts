@@ -1,8 +1,9 @@
 /** Whether the state is there, whole, for its owner alone, and backed up. */
-import { stat } from 'node:fs/promises';
+import { access, constants, stat } from 'node:fs/promises';
+import path from 'node:path';
 import type { HomePaths } from '../../core/home.ts';
 import { backupsIn, demandNew, examineState } from '../../store/backups.ts';
-import { broken, type Finding, ok, warning } from './finding.ts';
+import { broken, type Finding, ok, skipped, warning } from './finding.ts';
 
 const MIB = 1024 * 1024;
 const REBUILD = 'partner-etl rebuild --state';
@@ -10,6 +11,10 @@ const REBUILD = 'partner-etl rebuild --state';
 /** `uid`: who we are; null where files have no owners and modes. Errors: `failed/lost_state`. */
 export async function checkState(home: HomePaths, uid: number | null): Promise<Finding> {
   const { database, backups } = home;
+  // SQLite makes files beside it to read it: without the right to do so it calls a sound one broken.
+  const folder = path.dirname(database);
+  const refused = await access(folder, constants.W_OK).catch((error: NodeJS.ErrnoException) => error.code ?? 'unknown');
+  if (refused !== undefined && refused !== 'ENOENT') return skipped(`${folder} cannot be written to (${refused})`);
   const found = await examineState(database);
   if (found.is === 'damaged') return broken(found.problem, REBUILD);
   if (found.is === 'lost') {

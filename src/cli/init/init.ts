@@ -48,7 +48,10 @@ export function register(program: Command, context: CliContext): void {
     .option('--auth-url <url>', 'address of its authentication service', addressValue)
     .option('--client-id <id>', 'goes into .env')
     .option('--client-secret-file <path>', 'a file that holds the client secret; its name goes into .env')
-    .option('--postgres-url <url>', 'turns Postgres on: postgres://user:password@host/database; goes into .env')
+    .option(
+      '--postgres-url <url>',
+      'turns Postgres on: postgres://user@host/database, without a password; goes into .env',
+    )
     .option('--eans <file>', 'CSV of ean[,price[,condition]]: what look-ups ask about')
     .option('--start-day <day>', 'first day of interest for every report, yyyy-mm-dd', dayValue)
     .option('--file <path>', 'write here; default: config/local.yaml of the checkout, or what PARTNER_ETL_CONFIG names')
@@ -65,6 +68,7 @@ export function register(program: Command, context: CliContext): void {
 
 async function init(options: InitOptions, context: CliContext): Promise<void> {
   const { cwd } = context;
+  refusePassword(options);
   const file = placeFor(options, context);
   const envFile = path.join(cwd, ENV_FILE);
   const shown = path.relative(cwd, file) || file;
@@ -113,6 +117,15 @@ async function finish({ json }: InitOptions, after: CliContext, { file, answers,
   const isSound = findings.every(({ state }) => state !== 'broken');
   const next = isSound ? 'Next: partner-etl run' : 'Next: fix what is broken, and ask again: partner-etl doctor';
   after.stdout.write(`${[...linesOf(findings), '', next].join('\n')}\n`);
+}
+
+/** Arguments are seen by everybody on this machine, and kept by the shell. Errors: `usage/password_in_argument`. */
+function refusePassword({ postgresUrl = '' }: InitOptions): void {
+  const url = URL.canParse(postgresUrl) ? new URL(postgresUrl) : null;
+  if (!url?.password && !url?.searchParams.has('password')) return;
+  throw new EtlError('usage', 'password_in_argument', '--postgres-url holds a password, which other users can read', {
+    hint: 'change that password; then leave --postgres-url out and answer the question for it, or set PARTNER_ETL_POSTGRES_URL',
+  });
 }
 
 const isSilent = ({ yes = false, json = false }: InitOptions) => yes || json;

@@ -7,8 +7,9 @@ import { shown, Table } from '../print/table.ts';
 
 export type Format = 'table' | 'csv' | 'json';
 
-/** Rows that a table is measured by. */
+/** What a table is measured by: so many rows, or fewer where they have more characters than this. */
 const MEASURED_ROWS = 1000;
+const MEASURED_CHARACTERS = 4_000_000;
 const NOTHING = '∅';
 
 type Batches = AsyncIterable<readonly AnswerRow[]>;
@@ -94,6 +95,7 @@ async function printRows(out: Writer, columns: readonly AnswerColumn[], batches:
     return isNumber ? { title: name, align: 'right' as const } : { title: name };
   });
   let first: AnswerRow[] = [];
+  let characters = 0;
   let table: Table | null = null;
   const begin = () => {
     const begun = new Table(out, titles, first.map(cells));
@@ -108,7 +110,8 @@ async function printRows(out: Writer, columns: readonly AnswerColumn[], batches:
   for await (const rows of batches) {
     if (table === null) {
       first.push(...rows);
-      if (first.length >= MEASURED_ROWS) begin();
+      characters += rows.flat().reduce<number>((sum, cell) => sum + (typeof cell === 'string' ? cell.length : 0), 0);
+      if (first.length >= MEASURED_ROWS || characters >= MEASURED_CHARACTERS) begin();
     } else (table as Table).rows(rows.map(cells));
   }
   if (table === null) begin();

@@ -1,17 +1,13 @@
 /** The status page alone: no schedule, no receiver, no locks, and nobody who could sign in. */
-import type { ServeSettings } from '../../config.ts';
 import { dayAt } from '../../core/days.ts';
 import { EtlError } from '../../core/errors.ts';
 import type { RunContext } from '../../run/context.ts';
+import { type AdminPlace, type AdminServer, startAdminServer } from '../admin-server.ts';
 import { healthOf } from '../health.ts';
-import { type HouseServer, startHouseServer } from '../health-server.ts';
 import { openPage } from './page.ts';
 
-/** Errors: those of `startHouseServer`. */
-export async function startPageServer(
-  context: RunContext,
-  at: Pick<ServeSettings, 'host' | 'port'>,
-): Promise<HouseServer> {
+/** Errors: those of `startAdminServer`. */
+export async function startPageServer(context: RunContext, at: AdminPlace): Promise<AdminServer> {
   const { clock, timeZone } = context;
   const sources = { now: () => clock.now(), isLocked: () => true, isReceiving: null, schedule: null };
   const options = {
@@ -24,6 +20,6 @@ export async function startPageServer(
     secrets: [],
   };
   const page = openPage(options, context, at.host, () => healthOf(sources));
-  const server = await startHouseServer(at, [page.routes]);
+  const server = await startAdminServer(at, [page.routes]);
   return { url: server.url, close: () => server.close() };
 }

@@ -52,7 +52,7 @@ const FOREIGN_FORM: Refused = {
 export const TOO_MANY: Refused = {
   status: 429,
   code: 'too_many_tries',
-  title: 'Too many wrong tokens',
+  title: 'Too many wrong tokens from your address',
   hint: 'Wait for a minute.',
 };
 
@@ -96,7 +96,7 @@ export class Gate {
     if (!this.sessions.hasToken) return NO_TOKEN;
     const [, token] = /^Bearer (\S+)$/i.exec(request.headers.authorization ?? '') ?? [];
     if (token === undefined || !isApi(request)) return SIGNED_OUT;
-    const verdict = this.sessions.try(token);
+    const verdict = this.sessions.try(token, request.ip);
     return verdict === 'right' ? null : verdict === 'wrong' ? SIGNED_OUT : TOO_MANY;
   }
 

@@ -5,7 +5,7 @@ import { addDays, type Day, isDay } from '../../core/days.ts';
 import { asEtlError } from '../../core/errors.ts';
 import { fieldsAbout, type Log } from '../../core/log.ts';
 import { foreignText } from '../../core/redact.ts';
-import type { Routes } from '../health-server.ts';
+import type { Routes } from '../admin-server.ts';
 import { type Action, type Actions, releaseOf, retryOf } from './actions.ts';
 import { Gate, isApi, NO_TOKEN, type Refused, setHeaders, TOO_MANY } from './gate.ts';
 import type { SessionShown } from './session-shown.ts';
@@ -142,7 +142,7 @@ class PageRoutes {
   private async login(request: FastifyRequest, reply: FastifyReply) {
     const { sessions, log } = this.options;
     if (!sessions.hasToken) return this.refuse(request, reply, { ...NO_TOKEN, title: 'Nobody can sign in' });
-    const verdict = sessions.try(formOf(request).get('token') ?? '');
+    const verdict = sessions.try(formOf(request).get('token') ?? '', request.ip);
     if (verdict !== 'right') {
       log.warn(`somebody tried to sign in to the status page: ${verdict.replace('_', ' ')}`, { from: request.ip });
       const problem = verdict === 'wrong' ? 'This is not the token.' : `${TOO_MANY.title}. ${TOO_MANY.hint}`;

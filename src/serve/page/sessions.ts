@@ -9,6 +9,7 @@
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
+import { networkOf } from '../source-address.ts';
 
 export interface Session {
   readonly id: string;
@@ -22,15 +23,18 @@ export interface Session {
 const COOKIE = 'partner_etl_session';
 const SESSION_MS = 12 * 3_600_000;
 const MOST_SESSIONS = 100;
-/** Whoever guesses has 10 tries a minute, from wherever; who is signed in already does not notice. */
+/** An address has ten guesses a minute; others, and who is signed in already, do not notice. */
 const MOST_WRONG = 10;
 const WRONG_WITHIN_MS = 60_000;
+/** Beyond it the addresses that guessed first are forgotten. */
+const MOST_ADDRESSES = 1000;
 
 export class Sessions {
   private readonly token: string | null;
   private readonly clock: Clock;
   private readonly sessions = new Map<string, Session>();
-  private wrongMs: number[] = [];
+  /** When wrong tokens came, by the address that they came from. */
+  private readonly wrongMs = new Map<string, number[]>();
 
   constructor(token: string | null, clock: Clock) {
     this.token = token;
@@ -42,13 +46,17 @@ export class Sessions {
     return this.token !== null;
   }
 
-  /** Whether the token is the right one; `too_many`: nobody is heard for now, not even with the right one. */
-  try(token: string): 'right' | 'wrong' | 'too_many' {
+  /** Whether the token is the right one; `too_many`: from this address none is looked at for now, not even the right one. */
+  try(token: string, address: string): 'right' | 'wrong' | 'too_many' {
     const nowMs = this.clock.now();
-    this.wrongMs = this.wrongMs.filter((ms) => Math.abs(nowMs - ms) < WRONG_WITHIN_MS);
-    if (this.wrongMs.length >= MOST_WRONG) return 'too_many';
+    const from = networkOf(address);
+    const wrongMs = (this.wrongMs.get(from) ?? []).filter((ms) => Math.abs(nowMs - ms) < WRONG_WITHIN_MS);
+    if (wrongMs.length >= MOST_WRONG) return 'too_many';
     if (this.token !== null && isSame(token, this.token)) return 'right';
-    this.wrongMs.push(nowMs);
+    this.wrongMs.delete(from);
+    this.wrongMs.set(from, [...wrongMs, nowMs]);
+    const [oldest = from] = this.wrongMs.keys();
+    if (this.wrongMs.size > MOST_ADDRESSES) this.wrongMs.delete(oldest);
     return 'wrong';
   }
 

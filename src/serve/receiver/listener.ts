@@ -4,7 +4,7 @@
  */
 import http from 'node:http';
 import https from 'node:https';
-import type { Socket } from 'node:net';
+import { limitConnections } from '../connections.ts';
 import type { Certificate } from './certificate.ts';
 
 /** From a request's first byte to its last; the service gives up after 5 s. */
@@ -16,20 +16,20 @@ const KEEP_ALIVE_MS = 75_000;
 const HEADER_BYTES = 16 * 1024;
 /** Each may hold one body in memory: 32 MiB with bodies of 64 KiB. */
 const MOST_CONNECTIONS = 512;
-/** Of peers from which nothing can be taken: they are told so, but must not use up the connections. */
-const MOST_STRANGERS = 64;
+/** Of peers from which nothing is taken: they get their refusal, but must not use up the connections. */
+const MOST_REFUSED_PEERS = 64;
 
 export interface ListenerOptions {
   /** null: plain HTTP. */
   readonly certificate: Certificate | null;
   readonly handle: http.RequestListener;
-  readonly isStranger: (peer: string | undefined) => boolean;
+  readonly isRefused: (peer: string | undefined) => boolean;
   readonly onDropped: () => void;
 }
 
 export type Listener = http.Server | https.Server;
 
-export function makeListener({ certificate, handle, isStranger, onDropped }: ListenerOptions): Listener {
+export function makeListener({ certificate, handle, isRefused, onDropped }: ListenerOptions): Listener {
   const limits = {
     maxHeaderSize: HEADER_BYTES,
     headersTimeout: REQUEST_MS,
@@ -40,23 +40,10 @@ export function makeListener({ certificate, handle, isStranger, onDropped }: Lis
   const listener = certificate
     ? https.createServer({ ...limits, ...tlsOptions(certificate), handshakeTimeout: REQUEST_MS }, handle)
     : http.createServer(limits, handle);
-  listener.maxConnections = MOST_CONNECTIONS;
-  listener.on('drop', onDropped);
+  limitConnections(listener, { most: MOST_CONNECTIONS, onDropped });
+  limitConnections(listener, { most: MOST_REFUSED_PEERS, counts: isRefused, onDropped });
   // Whatever a request expects, it gets an answer of ours.
   listener.on('checkExpectation', handle);
-  let strangers = 0;
-  listener.on('connection', (socket: Socket) => {
-    if (!isStranger(socket.remoteAddress)) return;
-    if (strangers >= MOST_STRANGERS) {
-      onDropped();
-      socket.destroy();
-      return;
-    }
-    strangers += 1;
-    socket.once('close', () => {
-      strangers -= 1;
-    });
-  });
   return listener;
 }
 

@@ -27,6 +27,8 @@ import { HEALTH_PATH, Responder, type ResponderOptions } from './responder.ts';
 export interface ReceiverOptions extends ResponderOptions {
   /** Under which challenges are answered; absent: none is. */
   readonly proofKey?: string;
+  /** Whether what comes now can be stored; absent: always. */
+  readonly isTaking?: () => boolean;
 }
 
 export interface Receiver {
@@ -50,20 +52,20 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
   const sources = new SourceCheck(settings);
   const responder = new Responder(options, sources);
   const listeners: Listener[] = [];
-  const isStranger = (peer: string | undefined) => sources.isStranger(peer);
+  const isRefused = (peer: string | undefined) => sources.refusesPeer(peer);
   const app = fastify({
     logger: false,
     return503OnClosing: false, // ours says less, and is counted
     clientErrorHandler: (error, socket) => responder.answerBroken(error, socket),
     frameworkErrors: (_error, request, reply) => responder.refuseUnknown(request, reply),
     serverFactory: (handle) => {
-      const listener = makeListener({ certificate, handle, isStranger, onDropped: () => responder.countDropped() });
+      const listener = makeListener({ certificate, handle, isRefused, onDropped: () => responder.countDropped() });
       listeners.push(listener);
       return listener as Server;
     },
   });
   if (options.proofKey !== undefined) answerChallenges(app, options.proofKey);
-  addRoutes(app, responder, settings);
+  addRoutes(app, responder, options);
   const { host, port } = settings;
   const scheme = files === null ? 'http' : 'https';
   const place = { host, port, name: 'the receiver', section: 'push', scheme } as const;
@@ -94,7 +96,8 @@ function answerChallenges(app: FastifyInstance, key: string): void {
   });
 }
 
-function addRoutes(app: FastifyInstance, responder: Responder, settings: PushSettings): void {
+function addRoutes(app: FastifyInstance, responder: Responder, options: ReceiverOptions): void {
+  const { settings, isTaking = () => true } = options;
   const mostBytes = settings.bodyKiB * 1024;
   app.decorateRequest('sourceAddress', '');
   app.removeAllContentTypeParsers();
@@ -108,7 +111,9 @@ function addRoutes(app: FastifyInstance, responder: Responder, settings: PushSet
   app.setNotFoundHandler((request, reply) => responder.refuseUnknown(request, reply));
   app.setErrorHandler((error, request, reply) => responder.answerFailure(error, request, reply));
   app.get(HEALTH_PATH, (_request, reply) => {
-    reply.header('cache-control', 'no-store').send({ status: 'ok' });
+    const isOk = isTaking();
+    reply.header('cache-control', 'no-store').code(isOk ? 200 : 503);
+    reply.send({ status: isOk ? 'ok' : 'the inbox takes nothing' });
   });
   app.route({
     method: ['POST', 'PUT'],

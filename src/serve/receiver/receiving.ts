@@ -17,6 +17,8 @@ export interface Receiving {
   /** Where messages are taken. */
   readonly url: string;
   readonly counts: ReceiverCounts;
+  /** Whether what comes now can be stored. */
+  readonly isTaking: () => boolean;
 }
 
 /** Takes messages until the parts are closed. The receiver's lock is the caller's. Errors: those of `startReceiver`. */
@@ -40,9 +42,10 @@ export async function startReceiving(context: RunContext, push: PushSettings, pa
   });
   parts.add('the signature keys', () => keys.close());
   const proofKey = newProofKey();
-  const receiver = await startReceiver({ settings: push, inbox, keys, refused, clock, log, proofKey });
+  const isTaking = () => inbox.isTaking;
+  const receiver = await startReceiver({ settings: push, inbox, isTaking, keys, refused, clock, log, proofKey });
   parts.add('the receiver', () => receiver.close());
   await announceReceiver(state, { url: receiver.url, key: proofKey }, clock);
-  parts.add('what is told of the receiver', () => withdrawReceiver(state));
-  return { url: receiver.url, counts: receiver.counts };
+  parts.add('where the receiver listens', () => withdrawReceiver(state));
+  return { url: receiver.url, counts: receiver.counts, isTaking };
 }

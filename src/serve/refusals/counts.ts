@@ -12,7 +12,7 @@ export interface ReceiverCounts {
   readonly inHand: number;
   /** Times that the service was asked for its keys. */
   readonly keyFetches: number;
-  /** Connections that were closed at once: too many, or too many of strangers. */
+  /** Connections that were closed for others or refused: too many, or too many of peers from which nothing is taken. */
   readonly connectionsDropped: number;
 }
 

@@ -32,11 +32,20 @@ export async function runStream(engine: Engine, sql: string, limit: number | nul
   if (select === null) return readExplanation(await refusing(() => rowsOf(engine, sql)), limit, read);
   const items = select.values.map((value, i) => `${value} AS c${i}`);
   await refusing(() => engine.run(`CREATE TEMP TABLE answer AS SELECT ${items.join(', ')} FROM ${select.source}`));
-  const found = Number((await engine.row('SELECT count(*) AS n FROM answer')).n);
+  const lengths = select.columns.flatMap(({ kind }, i) => (kind === 'boolean' ? [] : [`coalesce(strlen(c${i}), 0)`]));
+  const size = `SELECT count(*) AS n, coalesce(max(${lengths.join(' + ') || '0'}), 0) AS widest FROM answer`;
+  const { n, widest } = await engine.row(size);
+  const found = Number(n);
   const wanted = Math.min(found, limit ?? found);
-  await read(select.columns, batchesOf(engine, wanted));
+  const fitting = Math.max(1, Math.floor(BATCH_BYTES / Math.max(1, Number(widest))));
+  await read(select.columns, fitting < CHUNK_ROWS ? fewAtOnce(engine, wanted, fitting) : batchesOf(engine, wanted));
   return found > wanted;
 }
+
+/** Of the texts that are in memory at once; one row may be larger. */
+const BATCH_BYTES = 32 * 1024 * 1024;
+/** Rows that DuckDB hands over at once. */
+const CHUNK_ROWS = 2048;
 
 async function confine(engine: Engine): Promise<void> {
   await engine.run('SET enable_external_access = false');
@@ -97,6 +106,16 @@ async function* batchesOf(engine: Engine, wanted: number): AsyncGenerator<readon
     yield chunk.getRows() as unknown as AnswerRow[];
   }
   assert(read === wanted, `DuckDB gave ${read} of ${wanted} rows of an answer`);
+}
+
+/** The same where rows are so large that a chunk of them would not fit into memory. */
+async function* fewAtOnce(engine: Engine, wanted: number, rows: number): AsyncGenerator<readonly AnswerRow[]> {
+  for (let from = 0; from < wanted; from += rows) {
+    const to = Math.min(from + rows, wanted);
+    const found = await rowsOf(engine, `SELECT * FROM answer WHERE rowid >= ${from} AND rowid < ${to} ORDER BY rowid`);
+    assert(found.rows.length === to - from, `DuckDB gave ${found.rows.length} of ${to - from} rows of an answer`);
+    yield found.rows;
+  }
 }
 
 async function rowsOf(engine: Engine, sql: string) {

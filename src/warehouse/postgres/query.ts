@@ -12,8 +12,9 @@ const KINDS: Readonly<Record<number, ColumnKind>> = {
   ...{ 20: 'whole', 21: 'whole', 23: 'whole', 26: 'whole' },
   ...{ 1700: 'decimal', 700: 'float', 701: 'float', [BOOLEAN_OID]: 'boolean' },
 };
-/** Rows that are asked of the server at once. */
+/** Rows that are asked of the server at once: one at first, then as many as fit into so many bytes if all were as large as the largest. */
 const BATCH_ROWS = 2000;
+const BATCH_BYTES = 32 * 1024 * 1024;
 
 /** Values as the server writes them; only booleans become booleans. */
 const AS_TEXT = {
@@ -41,8 +42,9 @@ export async function runStream(
   return sessions.transaction(READING, async (client) => {
     const most = limit ?? Number.POSITIVE_INFINITY;
     const cursor = await refusing(() => opened(client, sql));
-    const first = await refusing(() => cursor.next(Math.min(BATCH_ROWS, most + 1)));
+    const first = await refusing(() => cursor.next(1));
     let left = most;
+    let widest = 1;
     let isCut = false;
     async function* batches(): AsyncGenerator<readonly AnswerRow[]> {
       for (let { rows } = first; rows.length > 0; ) {
@@ -50,12 +52,18 @@ export async function runStream(
         yield isCut ? rows.slice(0, left) : rows;
         left -= rows.length;
         if (isCut || !cursor.hasMore) return;
-        ({ rows } = await refusing(() => cursor.next(Math.min(BATCH_ROWS, left + 1))));
+        widest = rows.reduce((bytes, row) => Math.max(bytes, sizeOf(row)), widest);
+        const wanted = Math.min(rows.length * 4, BATCH_ROWS, Math.max(1, Math.floor(BATCH_BYTES / widest)), left + 1);
+        ({ rows } = await refusing(() => cursor.next(wanted)));
       }
     }
     await read(first.fields.map(columnOf), batches());
     return isCut;
   });
+}
+
+function sizeOf(row: AnswerRow): number {
+  return row.reduce<number>((sum, cell) => sum + (typeof cell === 'string' ? cell.length : 0), 0);
 }
 
 const READING = { readOnly: true, statementTimeoutMs: STATEMENT_TIMEOUT_MS };

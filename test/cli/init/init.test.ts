@@ -139,7 +139,9 @@ describe('credentials', () => {
   test.each<[string, string[]]>([
     ['an id with white space', ['--client-id', 'a b']],
     ['a secret in a file that is not there', ['--client-secret-file', 'nowhere']],
-    ['an address of another kind', ['--postgres-url', 'mysql://me:pw-pw@host/db']],
+    ['an address of another kind', ['--postgres-url', 'mysql://me@host/db']],
+    ['a password, which others could read,', ['--postgres-url', 'postgres://me:pw-pw@host/db']],
+    ['a password among parameters', ['--postgres-url', 'postgres://me@host/db?password=pw-pw']],
   ])('%s is wrong usage, and nothing is written', async (_, words) => {
     const root = await place();
     const { code, stderr } = await run(['init', ...words], { cwd: root, packageRoot: root });

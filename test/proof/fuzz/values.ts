@@ -35,7 +35,9 @@ export const wantedOf: Readonly<Record<string, (value: Plain) => Wanted>> = {
     if (value === null) return null;
     const text = isNumeral(value) ? value.number : typeof value === 'object' ? null : fixed(String(value));
     if (text === null) return { reject: 'bad_text' };
-    return isCalendarDay(text.slice(0, 10)) && /^.{10}([T ]|$)/s.test(text) ? text.slice(0, 10) : { reject: 'bad_day' };
+    return isCalendarDay(text.slice(0, 10)) && /^.{10}(?:[T ][0-9](?!.*bc)|$)/is.test(text)
+      ? text.slice(0, 10)
+      : { reject: 'bad_day' };
   },
 };
 

@@ -4,7 +4,7 @@ import { homePaths } from '../../../src/core/home.ts';
 import { newId } from '../../../src/core/ids.ts';
 import type { RunRecord } from '../../../src/core/records.ts';
 import type { ReportName } from '../../../src/sandbox/report-name.ts';
-import { startHouseServer } from '../../../src/serve/health-server.ts';
+import { startAdminServer } from '../../../src/serve/admin-server.ts';
 import { metricsRoutes } from '../../../src/serve/metrics/metrics.ts';
 import { scheduleOf } from '../../../src/serve/schedule/schedule.ts';
 import { beginRun, endRun, lastRuns } from '../../../src/store/runs.ts';
@@ -211,11 +211,11 @@ test('the process is told under the usual names, with its version and nothing se
 
 test('/metrics answers in the format of Prometheus', () =>
   scraping(world, async (_, metrics) => {
-    const house = await startHouseServer({ host: '127.0.0.1', port: 0 }, [metricsRoutes(metrics)]);
-    const answer = await fetch(`${house.url}/metrics`);
+    const admin = await startAdminServer({ host: '127.0.0.1', port: 0, trustedProxies: [] }, [metricsRoutes(metrics)]);
+    const answer = await fetch(`${admin.url}/metrics`);
     expect(answer.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
     expect(await answer.text()).toContain('partner_etl_build_info{version="1.2.3"} 1\n');
-    await house.close();
+    await admin.close();
   }));
 
 test('who scrapes at the same time is given the same', () =>

@@ -104,7 +104,7 @@ describe('elsewhere', () => {
     const { ask, signIn } = await openPageScene(world, { host });
     const { cookie } = await signIn();
     for (const path of reads) expect([path, (await ask(path, { headers: { cookie } })).status]).toEqual([path, 200]);
-    const headers = { authorization: `Bearer ${TOKEN}`, host: 'etl.house.example' };
+    const headers = { authorization: `Bearer ${TOKEN}`, host: 'etl.intern.example' };
     expect((await ask('/api/page', { headers })).status).toBe(200);
     expect((await ask('/', { headers })).status).toBe(303);
     expect((await ask('/api/page', { headers: { authorization: 'Bearer nothing-of-the-kind' } })).status).toBe(401);
@@ -125,7 +125,26 @@ describe('signing in', () => {
     expect((await ask('/login', { headers: { cookie } })).status).toBe(200);
   });
 
-  it('a wrong token is told without repeating it, and after ten of them nobody is heard for a minute', async () => {
+  it('ten wrong tokens close the page to the address that they came from, and to no other one', async () => {
+    const { post } = await openPageScene(world, { host: '192.0.2.1', trustedProxies: ['127.0.0.1'] });
+    const from = (address: string, token: string) => post('/login', { token }, { 'x-forwarded-for': address });
+    for (let i = 0; i < 10; i++) expect((await from('198.51.100.7', 'wr0ng-w0rd')).status).toBe(403);
+    expect((await from('198.51.100.7', TOKEN)).status).toBe(429);
+    expect((await from('198.51.100.8', TOKEN)).status).toBe(303);
+    // A customer has 2^64 addresses of IPv6.
+    for (let i = 0; i < 10; i++) expect((await from(`2001:db8:0:1::${i}`, 'wr0ng-w0rd')).status).toBe(403);
+    expect((await from('2001:db8:0:1:ffff::1', TOKEN)).status).toBe(429);
+    expect((await from('2001:db8:0:2::1', TOKEN)).status).toBe(303);
+  });
+
+  it('an address is not taken from a header that no trusted proxy wrote', async () => {
+    const { post } = await openPageScene(world, { host: '192.0.2.1' });
+    for (let i = 0; i < 10; i++)
+      await post('/login', { token: 'wr0ng-w0rd' }, { 'x-forwarded-for': `198.51.100.${i}` });
+    expect((await post('/login', { token: TOKEN }, { 'x-forwarded-for': '203.0.113.1' })).status).toBe(429);
+  });
+
+  it('a wrong token is refused without repeating it, and after ten of them no token is looked at for a minute', async () => {
     const { ask, post } = await openPageScene(world, { host: '192.0.2.1' });
     const wrong = await post('/login', { token: 'wr0ng-w0rd' });
     expect(wrong.status).toBe(403);

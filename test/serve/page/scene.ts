@@ -2,14 +2,14 @@
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { onTestFinished } from 'vitest';
 import type { RunContext } from '../../../src/run/context.ts';
+import { startAdminServer } from '../../../src/serve/admin-server.ts';
 import { healthRoutes } from '../../../src/serve/health.ts';
-import { startHouseServer } from '../../../src/serve/health-server.ts';
 import { openPage, type Page, type PageOptions } from '../../../src/serve/page/page.ts';
 import type { StartProgram } from '../../../src/serve/program-process.ts';
 import { typedIn } from '../../cli/typed.ts';
 import type { World } from '../../support/nights.ts';
 
-export const TOKEN = 'a-token-of-the-house-1234';
+export const TOKEN = 'a-token-of-the-page-1234';
 
 export interface Answer {
   readonly status: number;
@@ -47,6 +47,7 @@ export interface SignedIn {
 export interface PageSceneOptions extends Partial<PageOptions> {
   /** Where it says that it listens; it does so on loopback in any case. */
   readonly host?: string;
+  readonly trustedProxies?: readonly string[];
   readonly context?: Partial<RunContext>;
 }
 
@@ -65,7 +66,7 @@ export function typing(world: World, begun: string[]): StartProgram {
 /** Open until the test ends. The clock stands still from now on. */
 export async function openPageScene(world: World, options: PageSceneOptions = {}): Promise<PageScene> {
   world.clock.passUpTo(-1);
-  const { host = '127.0.0.1', context: changed = {}, ...more } = options;
+  const { host = '127.0.0.1', trustedProxies = [], context: changed = {}, ...more } = options;
   const begun: string[] = [];
   const stop = new AbortController();
   let ended: Promise<void> = Promise.resolve();
@@ -90,7 +91,7 @@ export async function openPageScene(world: World, options: PageSceneOptions = {}
         isReceiving: null,
         schedule: null,
       });
-      const server = await startHouseServer({ host: '127.0.0.1', port: 0 }, [health, page.routes]);
+      const server = await startAdminServer({ host: '127.0.0.1', port: 0, trustedProxies }, [health, page.routes]);
       resolve({ page, url: server.url });
       await new Promise<void>((over) => stop.signal.addEventListener('abort', () => over()));
       await server.close();

@@ -160,7 +160,10 @@ describe('a full disk', () => {
       ...{ kind: 'retry', code: 'inbox_failed', message: expect.stringMatching(/cannot write: .*disk is full/) },
       hint: expect.stringContaining('disk'),
     });
+    expect(writer.isTaking).toBe(false);
     await roomOf(at, 1000);
+    // No message must be lost to find out that there is room again.
+    await expect.poll(async () => [writer.isTaking, await at.clock.advance(1000)][0]).toBe(true);
     await writer.append(delivery(2));
     expect(await stored(at)).toEqual([0, 2]);
     expect(at.log.map(({ level, message }) => `${level} ${message}`)).toEqual([

@@ -184,6 +184,13 @@ describe('the log', () => {
 });
 
 describe('other requests', () => {
+  test('/healthz is answered 503 while the inbox takes nothing', async () => {
+    const { port } = await openReceiver({ settings: { inboxMiB: 0 } });
+    expect(await exchange(port, requestBytes({ method: 'GET', path: '/healthz' }))).toMatch(
+      /^HTTP\/1\.1 503 .*"the inbox takes nothing"/s,
+    );
+  });
+
   test('GET and HEAD of /healthz are answered 200', async () => {
     const { port } = await openReceiver();
     expect(answersIn(await exchange(port, requestBytes({ method: 'GET', path: '/healthz' })))).toEqual([

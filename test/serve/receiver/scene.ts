@@ -101,7 +101,7 @@ export async function openReceiver({ settings, inbox, fetchKeys, proofKey }: Sce
   });
   const proving = proofKey === undefined ? {} : { proofKey };
   const receiver = await startReceiver({
-    ...{ settings: push, inbox: inbox ?? writer, keys, refused, clock, log },
+    ...{ settings: push, inbox: inbox ?? writer, isTaking: () => writer.isTaking, keys, refused, clock, log },
     ...proving,
   });
   const closing = once(async () => {

@@ -121,6 +121,20 @@ export function querying(newWarehouse: NewWarehouse): void {
       expect(explained.rows).not.toEqual([]);
     });
 
+    test('of large texts few come at once, each whole and in order', async () => {
+      const sql = `SELECT n, repeat('x', 6000000) || n AS large FROM generate_series(1, 24) AS made(n)`;
+      const seen: string[] = [];
+      let most = 0;
+      await bench.target.stream(sql, null, async (_, batches) => {
+        for await (const batch of batches) {
+          most = Math.max(most, batch.flat().join('').length);
+          for (const [n, large] of batch) seen.push(`${n} ${String(large).slice(6_000_000)}`);
+        }
+      });
+      expect(seen).toEqual(Array.from({ length: 24 }, (_, i) => `${i + 1} ${i + 1}`));
+      expect(most).toBeLessThan(40_000_000);
+    });
+
     test('a statement that fails after many rows fails the stream, and what a reader throws is its own', async () => {
       const late = `SELECT CAST(CASE WHEN n = 20000 THEN 'no' ELSE '1' END AS INTEGER) FROM generate_series(1, 30000) AS made(n)`;
       await expect(streamed(late, null)).rejects.toMatchObject({ kind: 'usage', code: 'sql' });

@@ -1,14 +1,17 @@
 /**
- * The server for the house: health, and whatever else this installation tells about itself. It has an address of its own, since the
- * receiver's is open to the world. What it answers is handed in as routes; here stand only its limits.
+ * The server for those who run this installation: health, metrics, the status page. It has an address of its own, since the receiver's
+ * is open to the world. What it answers is handed in as routes; here stand only its limits.
  */
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import type { ServeSettings } from '../config.ts';
+import { limitConnections } from './connections.ts';
 import { listenAt } from './listening.ts';
+
+export type AdminPlace = Pick<ServeSettings, 'host' | 'port' | 'trustedProxies'>;
 
 export type Routes = (app: FastifyInstance) => void;
 
-export interface HouseServer {
+export interface AdminServer {
   /** Without a path. */
   readonly url: string;
   close(): Promise<void>;
@@ -22,12 +25,13 @@ const MOST_CONNECTIONS = 64;
 const BODY_BYTES = 64 * 1024;
 
 /** Errors: `usage/port_taken`, `usage/cannot_listen`. */
-export async function startHouseServer(
-  { host, port }: Pick<ServeSettings, 'host' | 'port'>,
+export async function startAdminServer(
+  { host, port, trustedProxies }: AdminPlace,
   routes: readonly Routes[],
-): Promise<HouseServer> {
+): Promise<AdminServer> {
   const app = fastify({
     logger: false,
+    trustProxy: [...trustedProxies],
     bodyLimit: BODY_BYTES,
     requestTimeout: REQUEST_MS,
     connectionTimeout: ANSWER_MS,
@@ -35,7 +39,7 @@ export async function startHouseServer(
     frameworkErrors: (_error, _request, reply) => void (reply as FastifyReply).code(400).send({ error: 'bad_request' }),
   });
   app.server.headersTimeout = REQUEST_MS;
-  app.server.maxConnections = MOST_CONNECTIONS;
+  limitConnections(app.server, { most: MOST_CONNECTIONS });
   app.addHook('onRequest', (_request, reply, done) => {
     reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff');
     done();
