@@ -1,6 +1,6 @@
 /**
- * What a warehouse holds, as a database tells it: an in-memory DuckDB to which the migrations are applied. So the structure in the
- * dictionary is that of the migrations, and nobody needs a warehouse to print it.
+ * What a warehouse holds, as a database shows it: an in-memory DuckDB in which everything is made. So the structure in the dictionary
+ * is that of a warehouse, and nobody needs one to print it.
  */
 import type { Clock } from '../core/clock.ts';
 import type { Pipeline } from '../core/pipeline.ts';
@@ -35,7 +35,7 @@ export async function readCatalogue(
 ): Promise<CatalogueThing[]> {
   const engine = await Engine.open({ tempDir });
   try {
-    // The name of the file warehouse.duckdb; see sql/duckdb/0001_schemas_and_bookkeeping.sql.
+    // The name of the file warehouse.duckdb; see src/warehouse/schema/marts.ts.
     await engine.run(`ATTACH ':memory:' AS warehouse; USE warehouse`);
     await migrateDuckdb(engine, pipelines, clock);
     return [...(await relationsIn(engine)), ...(await functionsIn(engine))];

@@ -1,4 +1,4 @@
-/** The dictionary of this program, gathered from migrations, pipelines and `sql/dictionary`; answers come from a warehouse. */
+/** The dictionary of this program, gathered from pipelines, views and `sql/dictionary`; answers come from a warehouse. */
 import type { Clock } from '../core/clock.ts';
 import type { Pipeline } from '../core/pipeline.ts';
 import { readDictionary } from '../warehouse/dictionary.ts';

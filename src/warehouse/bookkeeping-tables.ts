@@ -1,9 +1,9 @@
 /**
- * The tables of schema `etl` as kysely sees them; sql/<engine>/0001_schemas_and_bookkeeping.sql makes them.
+ * The tables of schema `etl` as kysely sees them; sql/etl makes them.
  * What is JSON in the table is handed over as JSON text, a time as ISO 8601 in UTC, a day as `yyyy-mm-dd`.
  */
 import type { FetchRecord, RunRecord } from '../core/records.ts';
-import type { AppliedMigration } from './migrations.ts';
+import type { AppliedMigration } from './schema/migrations.ts';
 import type { HoldRecord } from './target.ts';
 
 type Json = string;
@@ -48,6 +48,13 @@ export interface MigrationTable extends AppliedMigration {
   readonly applied_at: string;
 }
 
+/** One row: what tables, views and indexes were made from. */
+export interface CatalogueTable {
+  readonly sha256: string;
+  readonly things: Json;
+  readonly made_at: string;
+}
+
 /** A setting that views need. */
 export interface SettingTable {
   readonly name: string;
@@ -62,6 +69,7 @@ export interface BookkeepingTables {
   'etl.hold': HoldRecord;
   'etl.drift_by_fetch': DriftTable;
   'etl.migration': MigrationTable;
+  'etl.catalogue': CatalogueTable;
   'etl.setting': SettingTable;
   'information_schema.tables': { readonly table_schema: string; readonly table_name: string };
 }

@@ -1,5 +1,5 @@
 /**
- * Runs, fetches, receipts, holds, drift and migrations: read and written alike in both engines, in the transaction of the
+ * Runs, fetches, receipts, holds and drift: read and written alike in both engines, in the transaction of the
  * slices that they belong to. Rows and rejects do not come this way: they are many.
  *
  * Nothing here leans on keys or ON CONFLICT, because the DuckDB tables have neither; whoever writes holds the target's
@@ -10,9 +10,7 @@ import type { Day } from '../core/days.ts';
 import type { DriftRecord, FetchRecord, PrunedFetch, RunRecord } from '../core/records.ts';
 import type { BookkeepingTables, DriftTable, ReceiptTable, RunTable } from './bookkeeping-tables.ts';
 import { CHECK_KINDS, isCheckKind } from './check-drift.ts';
-import { type AppliedMigration, type Migration, pendingMigrations, readMigrations } from './migrations.ts';
 import type { HoldRecord, HoldTold, LoadSlice, Publication, Receipts } from './target.ts';
-import type { TargetName } from './target-name.ts';
 
 export type Bookkeeping = Kysely<BookkeepingTables>;
 
@@ -104,20 +102,6 @@ export async function hasTable(db: Bookkeeping, name: string): Promise<boolean> 
     .where('table_name', '=', name)
     .execute();
   return found.length > 0;
-}
-
-export async function appliedMigrations(db: Bookkeeping): Promise<AppliedMigration[]> {
-  if (!(await hasBookkeeping(db))) return [];
-  return db.selectFrom('etl.migration').select(['number', 'name', 'sha256']).orderBy('number').execute();
-}
-
-/** Names of the migrations that are still to be applied. Errors: as of `pendingMigrations`. */
-export async function lackingMigrations(db: Bookkeeping, engine: TargetName): Promise<string[]> {
-  return pendingMigrations(await readMigrations(engine), await appliedMigrations(db)).map(({ name }) => name);
-}
-
-export async function recordMigration(db: Bookkeeping, { number, name, sha256 }: Migration, at: string): Promise<void> {
-  await db.insertInto('etl.migration').values({ number, name, sha256, applied_at: at }).execute();
 }
 
 /** What is loaded. */

@@ -131,7 +131,7 @@ const NO_RECEIPTS: ReadonlyMap<Day, string> = new Map();
 export interface TargetState {
   readonly receipts: Receipts;
   /**
-   * Whether publishing is due without a slice: an existing warehouse lacks migrations, or says other settings (`etl.setting`) than it
+   * Whether publishing is due without a slice: an existing warehouse lacks tables, views or migrations, or says other settings (`etl.setting`) than it
    * was opened with.
    */
   readonly isOutdated: boolean;
@@ -153,7 +153,7 @@ export interface Reading {
   state(): Promise<TargetState>;
 
   /**
-   * Names of the migrations that an existing warehouse lacks, because an older program wrote it last.
+   * What an existing warehouse lacks in migrations, tables and views, because an older program wrote it last, by name.
    * Errors: `failed/migration_changed`, `failed/newer_schema`.
    */
   lacking(): Promise<readonly string[]>;
@@ -185,7 +185,7 @@ export interface Target extends Reading {
    * A slice whose current receipt has the same digest is left alone. Settings that differ are written, also without a slice.
    * Errors: `BlockedByChecks` (`failed/check`) names the slices that break a blocking check, and `usage/check` a file that is none;
    * `failed/control_sums`, `failed/lake_file`, `failed/duplicate_key` and `failed/postgres_value` name pipeline and day in
-   * `concern`, and nothing was published; `failed/migration_changed` and `failed/newer_schema` refuse the tables as they are;
+   * `concern`, and nothing was published; `failed/migration_changed`, `failed/newer_schema`, `failed/table_differs` and `failed/views_in_use` refuse the tables as they are;
    * `retry/…` when the connection was lost; `locked/…` when another process publishes into the same warehouse.
    */
   publish(publication: Publication): Promise<PublishResult>;

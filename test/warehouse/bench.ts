@@ -2,6 +2,7 @@
 import { rm } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import { type Clock, systemClock } from '../../src/core/clock.ts';
+import type { Pipeline } from '../../src/core/pipeline.ts';
 import type { WarehouseSettings } from '../../src/warehouse/settings.ts';
 import type { Target } from '../../src/warehouse/target.ts';
 import type { TargetName } from '../../src/warehouse/target-name.ts';
@@ -10,8 +11,8 @@ import { SliceMaker } from '../support/slices.ts';
 /** One warehouse: without rows, or not there yet. */
 export interface Warehouse {
   readonly engine: TargetName;
-  /** A new target on the same warehouse, as another process would have it; closed with the warehouse. */
-  open(clock?: Clock, settings?: WarehouseSettings): Target;
+  /** A new target on the same warehouse, as another process would have it, perhaps with other declarations; closed with the warehouse. */
+  open(clock?: Clock, settings?: WarehouseSettings, declared?: readonly Pipeline[]): Target;
   /** Runs a statement through a connection of its own, past the target. */
   execute(sql: string): Promise<void>;
   /** A text that is another one when anything at all was written, also something equal. */

@@ -81,7 +81,7 @@ describe('the two engines', () => {
     const [duckdb, postgres] = await both((warehouse) => rowsOf(warehouse.open(), columns));
     expect(duckdb).toEqual(postgres);
     expect(new Set(duckdb?.map(([table]) => table))).toEqual(
-      new Set(['drift_by_fetch', 'fetch', 'hold', 'migration', 'receipt', 'reject', 'run', 'setting']),
+      new Set(['catalogue', 'drift_by_fetch', 'fetch', 'hold', 'migration', 'receipt', 'reject', 'run', 'setting']),
     );
     const comments: Record<string, string> = {
       duckdb: `SELECT table_name, column_name, comment FROM duckdb_columns() WHERE schema_name = 'etl' AND table_name <> 'drift'

@@ -191,8 +191,8 @@ async function verifyTarget(context: RunContext, target: Target, found: Found): 
   return compared;
 }
 
-function oldTables([first]: readonly string[]): string {
-  return `its tables are those of an older partner-etl (${first} is still to be applied), so no check was run`;
+function oldTables(lacking: readonly string[]): string {
+  return `its tables are those of an older partner-etl (still to come: ${lacking.join(', ')}), so no check was run`;
 }
 
 /** Blocks with what no sum is made of are only read here. */
@@ -209,7 +209,7 @@ interface OpenTarget {
   readonly name: TargetName;
   readonly warehouse: Reading;
   readonly receipts: Receipts;
-  /** Migrations that it lacks. */
+  /** What its tables and views lack. */
   readonly lacking: readonly string[];
   readonly fix: string;
 }

@@ -1,65 +1,121 @@
-/** Brings the tables of a DuckDB warehouse, open for writing, up to this program's migrations and the declared comments. */
+/** Brings the catalogue of a DuckDB warehouse, open for writing, into line with what this program declares. */
 import type { Clock } from '../../core/clock.ts';
 import { isoTime } from '../../core/clock.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
-import type { Engine } from '../../engine/duckdb.ts';
-import { appliedMigrations, recordMigration } from '../bookkeeping.ts';
+import { type Engine, quoteName } from '../../engine/duckdb.ts';
 import { commentOf, type Dictionary, type DictionaryEntry, readDictionary } from '../dictionary.ts';
-import { pendingMigrations, readMigrations } from '../migrations.ts';
-import { commentsDue, declaredComments, type FoundComment, statement } from '../table-comments.ts';
+import { commentsDue, declaredComments, statement } from '../schema/comments.ts';
+import { type FoundThing, tablesAmong } from '../schema/found.ts';
+import type { Thing } from '../schema/marts.ts';
+import {
+  pendingIn,
+  readSchema,
+  recordCatalogue,
+  recordedCatalogue,
+  recordMigration,
+  type Schema,
+  thingsOf,
+} from '../schema/schema.ts';
+import { createTable, differingTable, type TablesDue, tablesDue } from '../schema/tables.ts';
 import { duckdbBookkeeping } from './dialect.ts';
 
-/** Whether a migration was applied. Errors: `failed/migration_changed`, `failed/newer_schema`. */
-export async function migrateDuckdb(engine: Engine, pipelines: readonly Pipeline[], clock: Clock): Promise<boolean> {
+/**
+ * Whether anything but a comment was changed. Tables that would have to be made anew are refused, unless they hold nothing or the
+ * warehouse is made `afresh`. Errors: `failed/migration_changed`, `failed/newer_schema`, `failed/table_differs`.
+ */
+export async function migrateDuckdb(
+  engine: Engine,
+  pipelines: readonly Pipeline[],
+  clock: Clock,
+  afresh = false,
+): Promise<boolean> {
   // To read the dictionary takes tens of milliseconds the first time, which DuckDB is at work.
-  const [dictionary, applied] = await Promise.all([readDictionary(), applyPending(engine, clock)]);
-  const comments = commentsDue(declaredComments(pipelines, dictionary), await foundComments(engine));
-  if (comments.length > 0) await atOnce(engine, comments);
+  const [dictionary, schema] = await Promise.all([readDictionary(), readSchema('duckdb', pipelines)]);
+  const isChanged = await makeCatalogue(engine, schema, isoTime(clock.now()), afresh);
+  const comments = commentsDue(declaredComments(pipelines, dictionary), await foundThings(engine));
+  if (comments.length > 0) await plainly(engine, () => engine.run(comments.join(';\n')));
   await commentFunctions(engine, dictionary);
-  return applied > 0;
+  return isChanged;
 }
 
-/** How many. */
-async function applyPending(engine: Engine, clock: Clock): Promise<number> {
+/** Bookkeeping, tables, views and functions, in one commit; whether there was anything to do. */
+async function makeCatalogue(engine: Engine, schema: Schema, at: string, afresh: boolean): Promise<boolean> {
   const db = duckdbBookkeeping(engine.connection);
-  const pending = pendingMigrations(await readMigrations('duckdb'), await appliedMigrations(db));
-  for (const migration of pending)
-    await engine.transaction(async () => {
+  const pending = await pendingIn(db, schema);
+  const tables = tablesDue(schema.pipelines, tablesAmong(await foundThings(engine)), 'duckdb');
+  const anew = await remaking(engine, tables, afresh);
+  const isMade = tables.missing.length + tables.changes.length + anew.length === 0;
+  if (isMade && pending.length === 0 && (await recordedCatalogue(db))?.sha256 === schema.sha256) return false;
+  await plainly(engine, async () => {
+    await engine.run('CREATE SCHEMA IF NOT EXISTS etl; CREATE SCHEMA IF NOT EXISTS mart');
+    for (const migration of pending) {
       await engine.run(migration.sql);
-      await recordMigration(db, migration, isoTime(clock.now()));
-    });
-  return pending.length;
+      await recordMigration(db, migration, at);
+    }
+    const gone = goneThings((await recordedCatalogue(db))?.things ?? [], schema);
+    await engine.run(
+      [
+        ...gone.map(({ kind, name }) => `DROP ${kind} IF EXISTS ${name}`),
+        ...anew.map(({ table }) => `DROP TABLE main.${quoteName(table)}`),
+        ...[...anew, ...tables.missing].flatMap((pipeline) => createTable(pipeline, 'duckdb', new Set())),
+        ...tables.changes,
+        ...schema.marts.map(({ sql }) => sql),
+      ].join(';\n'),
+    );
+    await recordCatalogue(db, schema, at);
+  });
+  return true;
+}
+
+/** The pipelines whose tables are made anew. Errors: `failed/table_differs`. */
+async function remaking(engine: Engine, { differing }: TablesDue, afresh: boolean): Promise<Pipeline[]> {
+  for (const table of afresh ? [] : differing) {
+    const { held } = await engine.row(`SELECT count(*) AS held FROM main.${quoteName(table.pipeline.table)}`);
+    if (held !== 0n) throw differingTable('duckdb', table);
+  }
+  return differing.map(({ pipeline }) => pipeline);
+}
+
+/** What was made once and is in no text any more, the last first. */
+function goneThings(made: readonly Thing[], schema: Schema): Thing[] {
+  const names = new Set(thingsOf(schema).map(({ kind, name }) => `${kind} ${name}`));
+  return made.filter(({ kind, name }) => !names.has(`${kind} ${name}`)).reverse();
 }
 
 /**
  * In one commit; hundreds of statements in a fresh warehouse. On one thread and unoptimised, for there is nothing to optimise and
  * no work to share: 500 take 77 ms then, 158 ms otherwise.
  */
-async function atOnce(engine: Engine, statements: readonly string[]): Promise<void> {
+async function plainly(engine: Engine, work: () => Promise<unknown>): Promise<void> {
   const { threads } = await engine.row(`SELECT current_setting('threads') AS threads`);
   await engine.run('SET threads = 1; PRAGMA disable_optimizer');
   try {
-    await engine.transaction(() => engine.run(statements.join(';\n')));
+    await engine.transaction(work);
   } finally {
     await engine.run(`SET threads = ${threads}; PRAGMA enable_optimizer`);
   }
 }
 
-async function foundComments(engine: Engine): Promise<FoundComment[]> {
+async function foundThings(engine: Engine): Promise<FoundThing[]> {
   const rows = await engine.rows(
     `WITH things AS (
        SELECT 'TABLE' AS kind, schema_name, table_name AS name, comment FROM duckdb_tables() WHERE database_name = 'warehouse'
        UNION ALL
        SELECT 'VIEW', schema_name, view_name, comment FROM duckdb_views() WHERE database_name = 'warehouse' AND NOT internal
      ), found AS (
-       SELECT kind, schema_name, name, NULL AS "column", comment FROM things
+       SELECT kind, schema_name, name, NULL AS "column", NULL AS type, NULL AS required, comment FROM things
        UNION ALL
-       SELECT 'TABLE', schema_name, table_name, column_name, comment FROM duckdb_columns()
+       SELECT CASE WHEN things.kind = 'VIEW' THEN 'VIEW' ELSE 'TABLE' END, columns.schema_name, table_name, column_name,
+         data_type, NOT is_nullable, columns.comment
+       FROM duckdb_columns() AS columns
+       LEFT JOIN things ON things.schema_name = columns.schema_name AND things.name = columns.table_name
        WHERE database_name = 'warehouse' AND NOT internal
      )
-     SELECT kind, CASE schema_name WHEN 'main' THEN 'warehouse' ELSE schema_name END AS schema, name, "column", comment FROM found`,
+     SELECT kind, CASE schema_name WHEN 'main' THEN 'warehouse' ELSE schema_name END AS schema, name, "column", type,
+       required AS "isRequired", comment
+     FROM found`,
   );
-  return rows as unknown as FoundComment[];
+  return rows as unknown as FoundThing[];
 }
 
 /**
@@ -83,6 +139,6 @@ async function commentFunctions(engine: Engine, dictionary: Dictionary): Promise
   });
 }
 
-function functionOf({ schema, name, returns }: DictionaryEntry): Pick<FoundComment, 'kind' | 'schema' | 'name'> {
+function functionOf({ schema, name, returns }: DictionaryEntry): Pick<FoundThing, 'kind' | 'schema' | 'name'> {
   return { kind: returns === null ? 'MACRO TABLE' : 'MACRO', schema, name };
 }

@@ -3,9 +3,10 @@ import type { Clock } from '../../core/clock.ts';
 import type { Day } from '../../core/days.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
 import type { Engine } from '../../engine/duckdb.ts';
-import { type Bookkeeping, currentReceipts, hasBookkeeping, lackingMigrations } from '../bookkeeping.ts';
+import { type Bookkeeping, currentReceipts, hasBookkeeping } from '../bookkeeping.ts';
 import { runChecks } from '../checking.ts';
 import type { BrokenCheck, Check } from '../checks.ts';
+import { lackingIn, readSchema, type Schema } from '../schema/schema.ts';
 import type { WarehouseSettings } from '../settings.ts';
 import { daySums, daySumsOf, wrongVersionEnds } from '../slice-sql.ts';
 import type { Reading, Receipts, SliceSums, TargetState } from '../target.ts';
@@ -19,6 +20,8 @@ export interface DuckdbReadingOptions {
   /** The open file; null where there is none yet. */
   readonly engine: Engine | null;
   readonly clock: Clock;
+  /** All pipelines whose tables the warehouse has. */
+  readonly pipelines: readonly Pipeline[];
   readonly settings: WarehouseSettings;
 }
 
@@ -38,11 +41,11 @@ export class DuckdbReading implements Reading {
   }
 
   state(): Promise<TargetState> {
-    return this.ask(NO_STATE, (_, db) => stateOf(db, 'duckdb', this.options.settings));
+    return this.ask(NO_STATE, async (_, db) => stateOf(db, await this.schema(), this.options.settings));
   }
 
   lacking(): Promise<readonly string[]> {
-    return this.ask<readonly string[]>([], (_, db) => lackingMigrations(db, 'duckdb'));
+    return this.ask<readonly string[]>([], async (_, db) => lackingIn(db, await this.schema()));
   }
 
   sums(pipeline: Pipeline, days?: readonly Day[]): Promise<ReadonlyMap<Day, SliceSums>> {
@@ -61,6 +64,10 @@ export class DuckdbReading implements Reading {
 
   proveWhole(): Promise<void> {
     return this.ask(undefined, (engine) => this.options.warehouse.prove(engine));
+  }
+
+  private schema(): Promise<Schema> {
+    return readSchema('duckdb', this.options.pipelines);
   }
 
   /** `absent`: what a warehouse that does not exist yet says. */

@@ -81,8 +81,9 @@ class DuckdbTarget implements Target {
   }
 
   async reading<T>(work: (warehouse: Reading) => Promise<T>): Promise<T> {
-    const { warehouse, clock, settings } = this;
-    const reading = (engine: Engine | null) => work(new DuckdbReading({ warehouse, engine, clock, settings }));
+    const { warehouse, clock, pipelines, settings } = this;
+    const reading = (engine: Engine | null) =>
+      work(new DuckdbReading({ warehouse, engine, clock, pipelines, settings }));
     return (await warehouse.exists()) ? warehouse.read(reading) : reading(null);
   }
 
@@ -232,7 +233,7 @@ class DuckdbTarget implements Target {
     slices: readonly LoadSlice[],
   ): Promise<Changed & { readonly isWritten: boolean }> {
     await checkFiles(engine, slices);
-    const isMigrated = await migrateDuckdb(engine, this.pipelines, this.clock);
+    const isMigrated = await migrateDuckdb(engine, this.pipelines, this.clock, publication.afresh);
     const db = duckdbBookkeeping(engine.connection);
     // Somebody else may have published while this one waited for the lock.
     const { afresh = false, watcher } = publication;

@@ -1,6 +1,7 @@
 /** Whether a Postgres server can be the warehouse: asked without changing anything. */
 import { EtlError } from '../../core/errors.ts';
-import { hasBookkeeping, lackingMigrations } from '../bookkeeping.ts';
+import { hasBookkeeping } from '../bookkeeping.ts';
+import { pendingIn, type Schema } from '../schema/schema.ts';
 import { postgresBookkeeping } from './bookkeeping.ts';
 import type { Sessions } from './sessions.ts';
 
@@ -24,7 +25,7 @@ interface Server {
  * The server's version. Errors: `usage/postgres_version`, `usage/postgres_encoding`, `failed/postgres_read_only`,
  * `failed/postgres_rights`, what a connection can meet, and what `pendingMigrations` refuses.
  */
-export async function checkServer(sessions: Sessions): Promise<string> {
+export async function checkServer(sessions: Sessions, schema: Schema): Promise<string> {
   return sessions.transaction({ readOnly: true, statementTimeoutMs: TIMEOUT_MS }, async (client) => {
     const { rows } = await client.query<Server>(
       `SELECT current_setting('server_version') AS version, current_setting('server_version_num')::integer AS number,
@@ -37,7 +38,7 @@ export async function checkServer(sessions: Sessions): Promise<string> {
     const server = rows[0]!;
     judge(server);
     const db = postgresBookkeeping(client);
-    await lackingMigrations(db, 'postgres');
+    await pendingIn(db, schema);
     const writes = (await hasBookkeeping(db)) ? await canWrite(client) : server.creates;
     if (!writes)
       throw refusal(

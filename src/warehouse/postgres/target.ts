@@ -7,18 +7,13 @@ import { LIMITS } from '../../core/limits.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
 import { noTracer, spanning } from '../../core/tracer.ts';
 import { Engine, quoteName } from '../../engine/duckdb.ts';
-import {
-  type Bookkeeping,
-  currentReceipts,
-  hasBookkeeping,
-  lackingMigrations,
-  recordPublication,
-} from '../bookkeeping.ts';
+import { type Bookkeeping, currentReceipts, hasBookkeeping, recordPublication } from '../bookkeeping.ts';
 import { changedSlices, changesFor, isAlways } from '../changes.ts';
 import { recordingOf } from '../check-drift.ts';
 import { checkLoaded, proveChecks, runChecks } from '../checking.ts';
 import type { BrokenCheck, Check } from '../checks.ts';
 import { type Erasure, eraseRows } from '../erasing.ts';
+import { lackingIn, readSchema, type Schema } from '../schema/schema.ts';
 import { NO_SETTINGS, recordSettings, settingsDiffer, type WarehouseSettings } from '../settings.ts';
 import { checkFiles } from '../slice-files.ts';
 import { daySums, daySumsOf, emptying, loadsOf, wrongVersionEnds } from '../slice-sql.ts';
@@ -41,7 +36,7 @@ import { checkServer } from './check.ts';
 import { postgresChecks, withoutWriting } from './check-engine.ts';
 import { loadPipeline } from './load.ts';
 import { takeLock } from './lock.ts';
-import { migratePostgres } from './migrate.ts';
+import { migratePostgres, replaceDiffering } from './migrate.ts';
 import { nameSlice, refusesRow } from './post-mortem.ts';
 import { runQuery, runStream } from './query.ts';
 import { seek } from './seek.ts';
@@ -104,11 +99,11 @@ class PostgresTarget implements Target {
   }
 
   async state(): Promise<TargetState> {
-    return this.answer(NO_STATE, (_, db) => stateOf(db, 'postgres', this.settings));
+    return this.answer(NO_STATE, async (_, db) => stateOf(db, await this.schema(), this.settings));
   }
 
   async lacking(): Promise<readonly string[]> {
-    return this.answer<readonly string[]>([], (_, db) => lackingMigrations(db, 'postgres'));
+    return this.answer<readonly string[]>([], async (_, db) => lackingIn(db, await this.schema()));
   }
 
   async sums(pipeline: Pipeline, days?: readonly Day[]): Promise<ReadonlyMap<Day, SliceSums>> {
@@ -159,11 +154,15 @@ class PostgresTarget implements Target {
   }
 
   async check(): Promise<string> {
-    return checkServer(this.sessions);
+    return checkServer(this.sessions, await this.schema());
   }
 
   async close(): Promise<void> {
     await this.sessions.close();
+  }
+
+  private schema(): Promise<Schema> {
+    return readSchema('postgres', this.pipelines);
   }
 
   private async vacuum({ tables }: Erasure): Promise<void> {
@@ -192,7 +191,7 @@ class PostgresTarget implements Target {
     const engine = await Engine.open({ tempDir, memoryMiB: LIMITS.warehouseMemoryMiB });
     try {
       await checkFiles(engine, slices);
-      await migratePostgres(this.sessions, this.pipelines, this.clock);
+      await migratePostgres(this.sessions, this.pipelines, this.clock, publication.afresh ? 'leave' : 'refuse');
       return await this.load(engine, publication, slices);
     } finally {
       engine.close();
@@ -220,6 +219,7 @@ class PostgresTarget implements Target {
           row: async (sql) => (await client.query(sql)).rows[0],
         };
         const scope = { engine: versions, pipelines: this.pipelines, afresh };
+        if (afresh) await replaceDiffering(client, this.pipelines, at);
         for (const statement of afresh ? emptying(this.pipelines, at) : []) await client.query(statement);
         watcher?.onStep('loading');
         const loads = loadsOf(changed, watcher);

@@ -78,7 +78,7 @@ async function held(target: 'duckdb' | 'postgres', url: string): Promise<Map<str
   };
   const schemas = target === 'duckdb' ? `('main', 'etl')` : `('warehouse', 'etl')`;
   const names = await ask(`SELECT table_schema || '.' || table_name FROM information_schema.tables
-    WHERE table_schema IN ${schemas} AND table_type = 'BASE TABLE' AND table_name NOT IN ('migration', 'setting') ORDER BY 1`);
+    WHERE table_schema IN ${schemas} AND table_type = 'BASE TABLE' AND table_name NOT IN ('migration', 'catalogue', 'setting') ORDER BY 1`);
   const found = new Map<string, string>();
   for (const name of names.trim().split(/\r?\n/).slice(1)) {
     const columns = await ask(`SELECT column_name FROM information_schema.columns

@@ -1,9 +1,7 @@
 /** Reads a warehouse as an analyst does, beside the program and without its code: DuckDB's file read-only, or Postgres. */
-import { existsSync, readdirSync, statSync } from 'node:fs';
-import path from 'node:path';
+import { existsSync, statSync } from 'node:fs';
 import { DuckDBInstance } from '@duckdb/node-api';
 import pg from 'pg';
-import { packageRoot } from './crew.ts';
 
 export type TextRow = Readonly<Record<string, string | null>>;
 
@@ -92,15 +90,9 @@ export async function openPostgres(url: string): Promise<Reader | null> {
   };
 }
 
-const MIGRATIONS = readdirSync(path.join(packageRoot, 'sql', 'postgres')).filter((name) =>
-  name.endsWith('.sql'),
-).length;
-
 async function isMigrated(client: pg.Client): Promise<boolean> {
-  const found = await client.query(`SELECT to_regclass('etl.migration') AS there`);
-  if (found.rows[0]?.there === null) return false;
-  const { rows } = await client.query('SELECT count(*) AS n FROM etl.migration');
-  return Number(rows[0]?.n) === MIGRATIONS;
+  const { rows } = await client.query(`SELECT to_regclass('etl.catalogue') AS there`);
+  return rows[0]?.there !== null; // tables and views come in one commit with it
 }
 
 /**

@@ -5,7 +5,7 @@ import { commissionRates, commissionReductions } from '../../../pipelines/commis
 import { orders } from '../../../pipelines/orders.ts';
 import { promotions } from '../../../pipelines/promotions.ts';
 import { addDays, type Day } from '../../../src/core/days.ts';
-import { readMigrations } from '../../../src/warehouse/migrations.ts';
+import { readMigrations } from '../../../src/warehouse/schema/migrations.ts';
 import { type LoadSlice, receiptsOf } from '../../../src/warehouse/target.ts';
 import { day, publicationOf, type RowText } from '../../support/slices.ts';
 import { type NewWarehouse, patientClock, rowsOf, useBench } from '../bench.ts';

@@ -2,13 +2,14 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { pipelines } from '../../../pipelines/index.ts';
 import { orders } from '../../../pipelines/orders.ts';
 import { DUCKDB_TYPE, POSTGRES_TYPE } from '../../../src/core/columns.ts';
-import { LOADED_COLUMN, OBSERVED_TO, type Pipeline, storedColumns } from '../../../src/core/pipeline.ts';
-import { readMigrations } from '../../../src/warehouse/migrations.ts';
+import { column, LOADED_COLUMN, OBSERVED_TO, type Pipeline, storedColumns } from '../../../src/core/pipeline.ts';
+import { readMigrations } from '../../../src/warehouse/schema/migrations.ts';
 import { receiptsOf } from '../../../src/warehouse/target.ts';
 import { day, publicationOf } from '../../support/slices.ts';
 import { type Bench, type NewWarehouse, rowsOf, useBench, useSharedBench } from '../bench.ts';
 
 const FIRST = day('2026-03-01');
+const UP_TO_DATE = [[], false];
 
 export function migrating(newWarehouse: NewWarehouse): void {
   describe('migrations', () => {
@@ -27,13 +28,13 @@ export function migrating(newWarehouse: NewWarehouse): void {
     });
 
     const REFUSALS = [
-      ['migration_changed', `UPDATE etl.migration SET sha256 = 'another' WHERE number = 2`],
+      ['migration_changed', `UPDATE etl.migration SET sha256 = 'another' WHERE number = 1`],
       [
         'newer_schema',
         `INSERT INTO etl.migration VALUES (9999, '9999_later.sql', 'x', TIMESTAMPTZ '2030-01-01 00:00:00Z')`,
       ],
     ] as const;
-    test.each(REFUSALS)('failed/%s is told by publish and check, and nothing is published', async (code, change) => {
+    test.each(REFUSALS)('failed/%s is said by publish and check, and nothing is published', async (code, change) => {
       await bench.target.publish(publicationOf('r1', (await slices()).slice(0, 1)));
       await bench.warehouse.execute(change);
       await expect(publishAnother()).rejects.toMatchObject({ kind: 'failed', code, hint: expect.any(String) });
@@ -42,24 +43,46 @@ export function migrating(newWarehouse: NewWarehouse): void {
       expect(receiptsOf(await bench.target.receipts(), 'orders').size).toBe(1);
     });
 
-    test('those that an older program did not have are told, and applied by a publication without slices', async () => {
-      await bench.target.publish(publicationOf('r1', (await slices()).slice(0, 1)));
-      expect([await bench.target.lacking(), (await bench.target.state()).isOutdated]).toEqual([[], false]);
-      await bench.warehouse.execute('DELETE FROM etl.migration WHERE number = 11');
-      await bench.warehouse.execute('ALTER TABLE etl.fetch DROP COLUMN pruned_at');
-      expect(await bench.target.lacking()).toEqual(['0011_pruned_answers.sql']);
-      expect((await bench.target.state()).isOutdated).toBe(true);
-      await bench.target.publish(publicationOf('r2', []));
-      expect([await bench.target.lacking(), (await bench.target.state()).isOutdated]).toEqual([[], false]);
-      expect(await rowsOf(bench.target, 'SELECT count(pruned_at) FROM etl.fetch')).toEqual([['0']]);
-    });
-
     test('comments that somebody changed are as declared after the next publication', async () => {
       await bench.target.publish(publicationOf('r1', (await slices()).slice(0, 1)));
       await bench.warehouse.execute(`COMMENT ON COLUMN warehouse.fact_order_item.quantity IS 'nonsense'`);
       await publishAnother();
       const found = await columnsOf(bench, orders);
       expect(found.find(([name]) => name === 'quantity')?.[3]).toBe('pieces');
+    });
+  });
+
+  describe('views', () => {
+    const bench = useBench(newWarehouse);
+    const made = () => rowsOf(bench.target, 'SELECT sha256, made_at FROM etl.catalogue');
+
+    test('are made anew by a publication without slices where their texts are others, else left alone', async () => {
+      const [first, second] = await bench.maker.many(orders, FIRST, 2, 1);
+      const before = await made();
+      await bench.target.publish(publicationOf('r1', [first!]));
+      expect(await made()).toEqual(before);
+      await bench.warehouse.execute(`UPDATE etl.catalogue SET sha256 = 'of an older program'`);
+      await bench.warehouse
+        .execute(`CREATE OR REPLACE VIEW mart.freshness AS SELECT 'old' AS pipeline, 1 AS other`)
+        .catch(() => bench.warehouse.execute('DROP VIEW mart.freshness'));
+      expect([await bench.target.lacking(), (await bench.target.state()).isOutdated]).toEqual([
+        ['tables and views'],
+        true,
+      ]);
+      await bench.target.publish(publicationOf('r2', []));
+      expect([await bench.target.lacking(), (await bench.target.state()).isOutdated]).toEqual(UP_TO_DATE);
+      expect(await rowsOf(bench.target, 'SELECT pipeline, slices FROM mart.freshness')).toEqual([['orders', '1']]);
+      await bench.target.publish(publicationOf('r3', [second!]));
+      expect((await made())[0]?.[0]).toBe(before[0]?.[0]);
+    });
+
+    test('that this program has no text of any more are dropped', async () => {
+      await bench.warehouse.execute(`CREATE VIEW mart.of_yesterday AS SELECT 1 AS one`);
+      await bench.warehouse.execute(
+        `UPDATE etl.catalogue SET sha256 = 'older', things = '[{"kind":"VIEW","name":"mart.of_yesterday"}]'`,
+      );
+      await bench.target.publish(publicationOf('r1', []));
+      await expect(rowsOf(bench.target, 'SELECT * FROM mart.of_yesterday')).rejects.toMatchObject({ kind: 'usage' });
     });
   });
 
@@ -77,7 +100,107 @@ export function migrating(newWarehouse: NewWarehouse): void {
       },
     );
   });
+
+  describe('a changed declaration', () => {
+    const bench = useBench(newWarehouse);
+    const opened = (declared: Pipeline) =>
+      bench.warehouse.open(
+        undefined,
+        undefined,
+        pipelines.map((pipeline) => (pipeline.name === declared.name ? declared : pipeline)),
+      );
+    const loaded = async (days: number) => {
+      await bench.target.publish(publicationOf('r1', await bench.maker.many(orders, FIRST, days, 2)));
+    };
+    const COUNT = 'SELECT count(*), count(order_id) FROM warehouse.fact_order_item';
+
+    test('adds the column to the rows that are there, and nobody loses a view', async () => {
+      await loaded(2);
+      const target = opened(WIDER);
+      expect(await target.lacking()).toEqual(['tables and views']);
+      const [later] = await bench.maker.many(WIDER, day('2026-04-01'), 1, 3);
+      await target.publish(publicationOf('r2', [later!]));
+      expect(await rowsOf(target, `${COUNT} WHERE colour IS NULL`)).toEqual([['4', '4']]);
+      expect(await rowsOf(target, `${COUNT} WHERE colour IS NOT NULL`)).toEqual([['3', '3']]);
+      expect(await rowsOf(target, 'SELECT sum(items) FROM mart.reversal')).toEqual([['7']]);
+      const fresh = await newWarehouse('none');
+      const other = fresh.open(undefined, undefined, [...pipelines.filter(({ name }) => name !== 'orders'), WIDER]);
+      await other.publish(publicationOf('r1', []));
+      await other.publish(publicationOf('r2', await bench.maker.many(WIDER, FIRST, 1, 1)));
+      const sorted = async (warehouse: typeof target) =>
+        [...(await columnsOf({ ...bench, target: warehouse }, orders))].map((row) => row.join()).sort();
+      expect(await sorted(other)).toEqual(await sorted(target));
+      await fresh.remove();
+    });
+
+    test('that drops a column leaves it, and the rows of others', async () => {
+      await loaded(1);
+      const narrower = { ...orders, columns: orders.columns.filter((c) => c.column !== 'product_title') };
+      const target = opened(narrower);
+      await target.publish(publicationOf('r2', await bench.maker.many(narrower, day('2026-04-01'), 1, 1)));
+      expect(await rowsOf(target, 'SELECT count(*), count(product_title) FROM warehouse.fact_order_item')).toEqual([
+        ['3', '2'],
+      ]);
+    });
+
+    test.each([
+      ['another type', OTHER_TYPE, /fact_order_item: column quantity is (BIGINT|bigint), this program writes/],
+      [
+        'a column that no row may be without',
+        NEEDIER,
+        /fact_order_item: it has no column colour, which every row must have/,
+      ],
+    ])('with %s is refused by name, and a rebuild carries it out', async (_, declared, message) => {
+      await loaded(2);
+      const target = opened(declared);
+      const slices = await bench.maker.many(declared, FIRST, 1, 3);
+      await expect(target.publish(publicationOf('r2', slices))).rejects.toMatchObject({
+        kind: 'failed',
+        code: 'table_differs',
+        message: expect.stringMatching(message),
+        concern: { pipeline: 'orders' },
+        hint: expect.stringContaining(`rebuild --target ${bench.warehouse.engine}`),
+      });
+      expect(await rowsOf(bench.target, COUNT)).toEqual([['4', '4']]);
+      await target.publish({ ...publicationOf('r3', slices), afresh: true });
+      expect(await rowsOf(target, COUNT)).toEqual([['3', '3']]);
+      expect(await rowsOf(target, 'SELECT sum(items) FROM mart.reversal')).toEqual([['3']]);
+      expect([await target.lacking(), (await target.state()).isOutdated]).toEqual(UP_TO_DATE);
+    });
+
+    test('with another type is carried out at once where the table holds nothing', async () => {
+      const target = opened(OTHER_TYPE);
+      await target.publish(publicationOf('r1', await bench.maker.many(OTHER_TYPE, FIRST, 1, 1)));
+      expect(await rowsOf(target, COUNT)).toEqual([['1', '1']]);
+    });
+
+    test('of a pipeline that is new makes its table', async () => {
+      const target = bench.warehouse.open(undefined, undefined, [...pipelines, REPORT]);
+      await target.publish(publicationOf('r1', await bench.maker.many(REPORT, FIRST, 2, 2)));
+      expect(await rowsOf(target, 'SELECT count(*), sum(pieces) > 0 FROM warehouse.fact_made_up')).toEqual([
+        ['4', true],
+      ]);
+    });
+  });
 }
+
+const colour = column(90, 'colour', 'text', 'made up for a test');
+const WIDER: Pipeline = { ...orders, columns: [...orders.columns, colour] };
+const NEEDIER: Pipeline = { ...orders, columns: [...orders.columns, { ...colour, required: true }] };
+const OTHER_TYPE: Pipeline = {
+  ...orders,
+  columns: orders.columns.map((c) => (c.column === 'quantity' ? { ...c, kind: 'money' as const } : c)),
+};
+const REPORT: Pipeline = {
+  ...orders,
+  name: 'made-up',
+  table: 'fact_made_up',
+  columns: [column(1, 'day', 'day', 'the day', { required: true }), column(2, 'pieces', 'count', 'how many')],
+  derived: [],
+  key: null,
+  day: 'day',
+  sort: ['day'],
+};
 
 const isDuckdb = ({ warehouse }: Bench) => warehouse.engine === 'duckdb';
 

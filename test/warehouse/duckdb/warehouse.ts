@@ -49,8 +49,8 @@ export async function duckdbWarehouse(beginning: Beginning): Promise<DuckdbWareh
     home,
     file,
     workDir,
-    open(clock = systemClock, settings = NO_SETTINGS) {
-      const target = openDuckdbTarget({ file, workDir, clock, pipelines, settings });
+    open(clock = systemClock, settings = NO_SETTINGS, declared = pipelines) {
+      const target = openDuckdbTarget({ file, workDir, clock, pipelines: declared, settings });
       targets.push(target);
       return target;
     },

@@ -40,8 +40,8 @@ export async function postgresWarehouse(beginning: Beginning): Promise<PostgresW
   const database = await freshDatabase(beginning === 'migrated' ? await template : null);
   const workDir = await mkdtemp(path.join(tmpdir(), 'partner-etl-postgres-'));
   const targets: Target[] = [];
-  const open = (url: string, clock = systemClock, settings = NO_SETTINGS) => {
-    const target = openPostgresTarget({ url, workDir, clock, pipelines, settings });
+  const open = (url: string, clock = systemClock, settings = NO_SETTINGS, declared = pipelines) => {
+    const target = openPostgresTarget({ url, workDir, clock, pipelines: declared, settings });
     targets.push(target);
     return target;
   };
@@ -61,7 +61,7 @@ export async function postgresWarehouse(beginning: Beginning): Promise<PostgresW
   return {
     engine: 'postgres',
     url: database.url,
-    open: (clock, settings) => open(database.url, clock, settings),
+    open: (clock, settings, declared) => open(database.url, clock, settings, declared),
     openAt: (url) => open(url),
     ask,
     async execute(sql) {

@@ -1,0 +1,37 @@
+-- Process statuses, one row each: what was told last, also after the service has forgotten it.
+CREATE OR REPLACE VIEW warehouse.process_status AS
+WITH told AS (
+  SELECT *, row_number() OVER (PARTITION BY process_status_id ORDER BY observed_from DESC) AS back
+  FROM warehouse.process_status_version
+  WHERE outcome = 'found'
+), summed AS (
+  SELECT
+    process_status_id,
+    min(observed_from) AS first_seen,
+    max(CASE WHEN asked_by = 'start' THEN 1 ELSE 0 END) = 1 AS started_here,
+    min(CASE WHEN status IN ('SUCCESS', 'FAILURE', 'TIMEOUT') THEN observed_from END) AS end_seen,
+    min(CASE WHEN status IN ('SUCCESS', 'FAILURE', 'TIMEOUT') THEN observed_on END) AS end_seen_on
+  FROM warehouse.process_status_version
+  GROUP BY process_status_id
+)
+SELECT
+  newest.process_status_id,
+  told.entity_id,
+  told.event_type,
+  told.description,
+  told.status,
+  told.error_message,
+  told.create_timestamp,
+  summed.started_here,
+  summed.first_seen,
+  summed.end_seen,
+  summed.end_seen_on,
+  newest.outcome <> 'found' AS is_forgotten,
+  told.links,
+  told.extra,
+  newest.fetch_id,
+  newest.loaded_at
+FROM warehouse.process_status_version AS newest
+JOIN summed ON summed.process_status_id = newest.process_status_id
+LEFT JOIN told ON told.process_status_id = newest.process_status_id AND told.back = 1
+WHERE newest.observed_to IS NULL;

@@ -1,0 +1,74 @@
+-- Every sold item once, judged or not, so that a condition on the day reaches the facts in all that is made of it. The service's own
+-- total, where the very price was asked for, is taken as it is.
+CREATE OR REPLACE VIEW mart.commission_expected AS
+WITH rate AS NOT MATERIALIZED (
+  SELECT
+    *,
+    etl.utc_day(observed_from) AS first_day,
+    coalesce(etl.utc_day(observed_to) - 1, DATE '9999-12-31') AS last_day
+  FROM warehouse.fact_commission_rate
+  WHERE condition = 'NEW' AND outcome = 'found'
+),
+rated AS (
+  SELECT
+    item.order_date, item.order_id, item.order_item_id, item.site_code, item.sub_id, item.product_id, product_ean.ean,
+    item.quantity, item.price_incl_vat AS unit_price,
+    CASE WHEN asked.ean IS NULL THEN plain.fixed_amount ELSE asked.fixed_amount END AS fixed_amount,
+    CASE WHEN asked.ean IS NULL THEN plain.percentage ELSE asked.percentage END AS percentage,
+    CASE WHEN asked.ean IS NULL THEN plain.observed_from ELSE asked.observed_from END AS observed_from,
+    CASE WHEN asked.ean IS NULL THEN plain.observed_to ELSE asked.observed_to END AS observed_to,
+    asked.asked_price, asked.total_cost,
+    asked.total_cost_without_reduction - asked.total_cost AS reduced_by,
+    coalesce(item.commission, 0) AS commission,
+    item.commission_percentage,
+    item.price_excl_vat * item.quantity AS revenue_excl_vat
+  FROM warehouse.fact_order_item AS item
+  LEFT JOIN warehouse.product_ean AS product_ean ON product_ean.product_id = item.product_id
+  LEFT JOIN rate AS asked
+    ON asked.ean = product_ean.ean AND asked.asked_price = item.price_incl_vat
+    AND asked.first_day <= item.order_date AND asked.last_day >= item.order_date AND asked.total_cost IS NOT NULL
+  LEFT JOIN rate AS plain
+    ON plain.ean = product_ean.ean AND plain.asked_price IS NULL
+    AND plain.first_day <= item.order_date AND plain.last_day >= item.order_date
+  WHERE coalesce(item.status_group, 'unknown') <> 'rejected' AND coalesce(item.quantity, 1) > 0
+),
+reduced AS (
+  SELECT
+    rated.*,
+    (
+      SELECT max(struct_pack(line.cost_reduction, line.source, line.maximum_price))
+      FROM warehouse.reduction_in_force AS line
+      WHERE line.ean = rated.ean AND line.first_day <= rated.order_date AND line.last_day >= rated.order_date
+        AND coalesce(line.maximum_price, CAST(999999999999 AS DECIMAL(18,6))) >= rated.unit_price
+        AND line.cost_reduction > 0
+    ) AS reduction
+  FROM rated
+),
+expected AS (
+  SELECT
+    *,
+    CAST(quantity * CASE
+      WHEN total_cost IS NOT NULL THEN total_cost
+      WHEN unit_price IS NOT NULL AND (fixed_amount IS NOT NULL OR percentage IS NOT NULL) THEN greatest(
+        round(coalesce(fixed_amount, 0) + coalesce(percentage, 0) * unit_price * 0.01, 2) - coalesce(reduction.cost_reduction, 0), 0)
+    END AS DECIMAL(38,6)) AS expected_commission,
+    CAST(round(revenue_excl_vat * commission_percentage * 0.01, 2) AS DECIMAL(38,6)) AS expected_by_report
+  FROM reduced
+)
+SELECT
+  order_date, order_id, order_item_id, site_code, sub_id, product_id, ean, quantity, unit_price,
+  fixed_amount AS rate_fixed_amount,
+  percentage AS rate_percentage,
+  observed_from AS rate_observed_from,
+  observed_to AS rate_observed_to,
+  asked_price,
+  CASE WHEN total_cost IS NULL THEN reduction.maximum_price END AS reduction_maximum_price,
+  CASE WHEN total_cost IS NULL THEN reduction.cost_reduction ELSE reduced_by END AS reduction_cost_reduction,
+  CASE WHEN total_cost IS NULL THEN reduction.source WHEN reduced_by > 0 THEN 'total' END AS reduction_source,
+  expected_commission,
+  commission AS recorded_commission,
+  expected_commission - commission AS shortfall,
+  commission_percentage AS reported_percentage,
+  expected_by_report,
+  expected_by_report - commission AS shortfall_by_report
+FROM expected;

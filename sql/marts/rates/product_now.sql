@@ -1,0 +1,13 @@
+-- An EAN in the Netherlands rather than in Belgium, in Dutch rather than in French: by chance that is the alphabet backwards.
+CREATE OR REPLACE VIEW warehouse.product_now AS
+SELECT DISTINCT ON (ean)
+  ean,
+  bol_product_id AS product_id,
+  title,
+  offer_price,
+  country_code,
+  language,
+  observed_from
+FROM warehouse.dim_product
+WHERE outcome = 'found'
+ORDER BY ean, (observed_to IS NULL) DESC, country_code COLLATE "C" DESC, language COLLATE "C" DESC, observed_from DESC;
