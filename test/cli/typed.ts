@@ -21,8 +21,8 @@ export interface TypedOptions {
 export async function typedIn(world: World, words: readonly string[], options: TypedOptions = {}): Promise<Typed> {
   const { env = {}, stdout = new TextWriter(), stderr = new TextWriter() } = options;
   const interrupt = new Interrupt({ say: () => undefined, exit: () => undefined });
-  const { clock, home: cwd } = world;
-  const around = { env: { ...world.env, ...env }, cwd, packageRoot, version: '1.2.3', clock, interrupt };
+  const { clock, home: cwd, pipelines } = world;
+  const around = { env: { ...world.env, ...env }, cwd, packageRoot, version: '1.2.3', clock, interrupt, pipelines };
   const code = await runProgram(words, new CliContext({ ...around, stdout, stderr }));
   return { code, out: stdout.text, err: stderr.text };
 }

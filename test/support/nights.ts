@@ -52,6 +52,7 @@ export interface World {
   readonly clock: FakeClock;
   readonly home: string;
   readonly env: Readonly<Record<string, string>>;
+  readonly pipelines: readonly Pipeline[];
   readonly log: LogLine[];
   /** Today, by the clock; nights run at three in the morning. */
   today(): Day;
@@ -81,6 +82,10 @@ export interface WorldOptions {
   readonly gzip?: boolean;
   /** Further settings, by section; look-ups, the reductions file and what push needs are off unless these turn them on. */
   readonly settings?: Settings;
+  /** Further pipelines, besides those that come with the program. */
+  readonly pipelines?: readonly Pipeline[];
+  /** Laid over the environment: another service than the sandbox, for one. */
+  readonly env?: Readonly<Record<string, string>>;
   /** Of the sandbox. */
   readonly sandbox?: Partial<SandboxOptions>;
 }
@@ -112,11 +117,13 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
     PARTNER_ETL_HOME: home,
     PARTNER_ETL_CONFIG: settings,
     ...(options.postgresUrl ? { PARTNER_ETL_POSTGRES_URL: options.postgresUrl } : {}),
+    ...options.env,
   };
   const log: LogLine[] = [];
+  const all = [...pipelines, ...(options.pipelines ?? [])];
   const within = async <T>(work: (context: RunContext) => Promise<T>, night: NightOptions = {}): Promise<T> => {
     const app = await openApp({
-      config: await loadConfig({ env, cwd: home, packageRoot }),
+      config: await loadConfig({ env, cwd: home, packageRoot, pipelines: all }),
       clock,
       random: () => 0.5,
       log: collecting(log),
@@ -137,6 +144,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
     clock,
     home,
     env,
+    pipelines: all,
     log,
     today,
     passDays: (days) => clock.set(Date.parse(`${addDays(today(), days)}T02:00:00Z`)),
