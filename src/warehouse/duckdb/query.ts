@@ -31,21 +31,33 @@ export async function runStream(engine: Engine, sql: string, limit: number | nul
   const select = await refusing(() => selectOf(engine, sql, limit === null ? null : limit + 1));
   if (select === null) return readExplanation(await refusing(() => rowsOf(engine, sql)), limit, read);
   const items = select.values.map((value, i) => `${value} AS c${i}`);
-  await refusing(() => engine.run(`CREATE TEMP TABLE answer AS SELECT ${items.join(', ')} FROM ${select.source}`));
-  const lengths = select.columns.flatMap(({ kind }, i) => (kind === 'boolean' ? [] : [`coalesce(strlen(c${i}), 0)`]));
-  const size = `SELECT count(*) AS n, coalesce(max(${lengths.join(' + ') || '0'}), 0) AS widest FROM answer`;
-  const { n, widest } = await engine.row(size);
-  const found = Number(n);
+  // The lengths are taken while the texts are at hand: to read them again a chunk of them must fit into memory.
+  const lengths = items.map((_, i) => `coalesce(strlen(CAST(c${i} AS VARCHAR)), 0)`);
+  await refusing(() =>
+    engine.run(`CREATE TEMP TABLE answer AS SELECT *, ${lengths.join(' + ')} AS bytes
+      FROM (SELECT ${items.join(', ')} FROM ${select.source})`),
+  );
+  const found = await countedRows(engine);
   const wanted = Math.min(found, limit ?? found);
-  const fitting = Math.max(1, Math.floor(BATCH_BYTES / Math.max(1, Number(widest))));
-  await read(select.columns, fitting < CHUNK_ROWS ? fewAtOnce(engine, wanted, fitting) : batchesOf(engine, wanted));
+  await read(select.columns, batchesOf(engine, select.columns.length, wanted));
   return found > wanted;
 }
 
-/** Of the texts that are in memory at once; one row may be larger. */
-const BATCH_BYTES = 32 * 1024 * 1024;
-/** Rows that DuckDB hands over at once. */
+/** Rows that DuckDB hands over at once, all of their texts with them. */
 const CHUNK_ROWS = 2048;
+const CHUNK_MIB = 128;
+
+/** How many rows the answer has. Errors: `usage/large_cells` where those that come at once would not fit into memory. */
+async function countedRows(engine: Engine): Promise<number> {
+  const { n, mib } = await engine.row(
+    `SELECT coalesce(sum(n), 0) AS n, coalesce(max(bytes), 0) // 1048576 AS mib
+     FROM (SELECT count(*) AS n, sum(bytes) AS bytes FROM answer GROUP BY rowid // ${CHUNK_ROWS})`,
+  );
+  if (Number(mib) < CHUNK_MIB) return Number(n);
+  throw new EtlError('usage', 'large_cells', `${CHUNK_ROWS} rows of the answer hold ${mib} MiB of text`, {
+    hint: `at most ${CHUNK_MIB} MiB are read at once: select fewer columns, or less of them, as left(column, 1000)`,
+  });
+}
 
 async function confine(engine: Engine): Promise<void> {
   await engine.run('SET enable_external_access = false');
@@ -96,8 +108,9 @@ function kindOf(type: DuckDBType): ColumnKind {
   return name === 'DOUBLE' || name === 'FLOAT' ? 'float' : 'other';
 }
 
-async function* batchesOf(engine: Engine, wanted: number): AsyncGenerator<readonly AnswerRow[]> {
-  const result = await engine.connection.stream(`SELECT * FROM answer LIMIT ${wanted}`);
+async function* batchesOf(engine: Engine, columns: number, wanted: number): AsyncGenerator<readonly AnswerRow[]> {
+  const names = Array.from({ length: columns }, (_, i) => `c${i}`);
+  const result = await engine.connection.stream(`SELECT ${names.join(', ')} FROM answer LIMIT ${wanted}`);
   let read = 0;
   for (;;) {
     const chunk = await result.fetchChunk();
@@ -106,16 +119,6 @@ async function* batchesOf(engine: Engine, wanted: number): AsyncGenerator<readon
     yield chunk.getRows() as unknown as AnswerRow[];
   }
   assert(read === wanted, `DuckDB gave ${read} of ${wanted} rows of an answer`);
-}
-
-/** The same where rows are so large that a chunk of them would not fit into memory. */
-async function* fewAtOnce(engine: Engine, wanted: number, rows: number): AsyncGenerator<readonly AnswerRow[]> {
-  for (let from = 0; from < wanted; from += rows) {
-    const to = Math.min(from + rows, wanted);
-    const found = await rowsOf(engine, `SELECT * FROM answer WHERE rowid >= ${from} AND rowid < ${to} ORDER BY rowid`);
-    assert(found.rows.length === to - from, `DuckDB gave ${found.rows.length} of ${to - from} rows of an answer`);
-    yield found.rows;
-  }
 }
 
 async function rowsOf(engine: Engine, sql: string) {
