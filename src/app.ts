@@ -7,8 +7,7 @@ import { type Log, logWith } from './core/log.ts';
 import type { Progress } from './core/progress.ts';
 import type { FetchRecord } from './core/records.ts';
 import { noTracer, type Tracer } from './core/tracer.ts';
-import { scopesOf } from './extract/mask-text.ts';
-import { Vault } from './extract/vault.ts';
+import { openMasking } from './extras/masking/masking.ts';
 import { Lake } from './lake/lake.ts';
 import { PartnerClient } from './partner/client.ts';
 import { Pacing } from './partner/pacing.ts';
@@ -18,6 +17,7 @@ import type { Partner, RunContext, Step } from './run/context.ts';
 import { demandNew } from './store/backups.ts';
 import { fileLocks } from './store/file-locks.ts';
 import { FolderPlace } from './store/folder.ts';
+import { RawStore } from './store/raw.ts';
 import { openSqliteState } from './store/sqlite.ts';
 import type { State } from './store/state.ts';
 import { openDuckdbTarget } from './warehouse/duckdb/target.ts';
@@ -54,6 +54,7 @@ export async function openApp(world: Surroundings): Promise<App> {
     log: world.log,
     onWait: (wait) => world.progress.wait(wait),
   });
+  const masking = openMasking(paths.state, config.declared);
   const context: RunContext = {
     paths,
     timeZone: config.timeZone,
@@ -68,12 +69,13 @@ export async function openApp(world: Surroundings): Promise<App> {
     targets,
     state,
     locks: fileLocks(paths.locks, clock),
-    vault: new Vault({
+    vault: new RawStore({
       state,
       place: new FolderPlace(paths.root),
       warn: (message, fields) => world.log.warn(message, fields),
-      masking: { stateDir: paths.state, scopes: scopesOf(config.declared) },
+      masking,
     }),
+    masking,
     lake: new Lake({ root: paths.root, state, pipelines: config.declared }),
     clock,
     log: world.log,

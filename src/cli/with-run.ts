@@ -2,12 +2,12 @@
 import { openApp } from '../app.ts';
 import { isoTime } from '../core/clock.ts';
 import { asEtlError, EtlError } from '../core/errors.ts';
+import { openTracing } from '../extras/tracing/tracing.ts';
 import { tellAlerts } from '../run/alerts/alerts.ts';
 import type { Unstarted } from '../run/alerts/run-causes.ts';
 import type { RunContext } from '../run/context.ts';
 import { INTERRUPTED } from '../run/tally.ts';
 import type { CliContext } from './context.ts';
-import { openTracing } from './tracing.ts';
 
 export interface RunWords {
   /** Whose run it is, where one that cannot begin is to be told: nobody watches a night. */

@@ -13,8 +13,7 @@ import type { Pipeline } from '../core/pipeline.ts';
 import { FileSink } from '../disk/sink.ts';
 import { type Expect, RefusedAnswer, type SplitField, type SplitResult } from '../json/interface.ts';
 import { Splitter } from '../json/splitter.ts';
-import { maskInPlace } from './masked-file.ts';
-import type { Vault } from './vault.ts';
+import type { RawStore } from '../store/raw.ts';
 
 /** An answer's lines, and what the splitter said of it. */
 export interface SplitAnswer {
@@ -53,7 +52,7 @@ export interface Incoming {
 export async function receive(
   { fetchId, contentEncoding, body }: Incoming,
   pipeline: Pipeline,
-  vault: Vault,
+  vault: RawStore,
   folder: string,
 ): Promise<Received> {
   const isGzip = isGzipEncoding(contentEncoding);
@@ -78,7 +77,7 @@ export async function receive(
   try {
     const answer = await splitAnswer(hashed(), pipeline, folder);
     if (masker && masker.found > 0)
-      await stored.rewrite((body) => maskInPlace(body, `${body}.masked`, isGzip ? 'gzip' : 'json', masker));
+      await stored.rewrite((body) => masker.inPlace(body, `${body}.masked`, isGzip ? 'gzip' : 'json'));
     const sha256 = hash.digest('hex');
     return { ...answer, sha256, bytesDecoded, vaultPath: await stored.keep(sha256, isGzip) };
   } catch (error) {
@@ -89,7 +88,7 @@ export async function receive(
     // Nothing is kept of what does not unpack to its end: nobody could tell what stands in it.
     if (masker)
       await stored.rewrite((body) =>
-        maskInPlace(body, `${body}.masked`, isGzip ? 'gzip' : 'json', masker).catch(() => truncate(body)),
+        masker.inPlace(body, `${body}.masked`, isGzip ? 'gzip' : 'json').catch(() => truncate(body)),
       );
     const file = await stored.refuse(fetchId, isGzip);
     // An error page of a proxy passes; a report of another shape does not.

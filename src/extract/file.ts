@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { EtlError } from '../core/errors.ts';
 import { FileSink } from '../disk/sink.ts';
+import type { RawStore } from '../store/raw.ts';
 import { gunzip, type Incoming, isGzipEncoding } from './answer.ts';
-import type { Vault } from './vault.ts';
 
 export interface ReceivedFile {
   readonly sha256: string;
@@ -15,7 +15,7 @@ export interface ReceivedFile {
 }
 
 export interface FileDestination {
-  readonly vault: Vault;
+  readonly vault: RawStore;
   readonly pipeline: string;
   /** Scratch space. */
   readonly folder: string;

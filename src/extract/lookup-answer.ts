@@ -10,8 +10,8 @@ import { LIMITS } from '../core/limits.ts';
 import type { ExactDocument } from '../json/exact-json.ts';
 import { documentOf } from '../sources/body.ts';
 import type { Gatherer, JsonValue } from '../store/gather.ts';
+import type { RawStore } from '../store/raw.ts';
 import { type Incoming, isGzipEncoding } from './answer.ts';
-import type { Vault } from './vault.ts';
 
 export interface LookupIncoming extends Incoming {
   readonly status: number;
@@ -38,7 +38,7 @@ export interface ConsumedLookup {
 
 export interface LookupPlace {
   readonly pipeline: string;
-  readonly vault: Vault;
+  readonly vault: RawStore;
   readonly gatherer: Gatherer;
 }
 
@@ -82,7 +82,7 @@ export interface WholeAnswer {
 }
 
 /** The answer without what was erased. */
-export async function maskedAnswer(whole: WholeAnswer, pipeline: string, vault: Vault): Promise<WholeAnswer> {
+export async function maskedAnswer(whole: WholeAnswer, pipeline: string, vault: RawStore): Promise<WholeAnswer> {
   const decoded = Buffer.from((await vault.masker(pipeline))?.mask(whole.decoded) ?? whole.decoded);
   if (decoded.equals(whole.decoded)) return whole;
   return { ...whole, decoded, received: whole.isGzip ? gzipSync(decoded) : decoded };

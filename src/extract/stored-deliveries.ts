@@ -3,9 +3,11 @@
  * order in which they were stored. The body stands as text where it is UTF-8, else as base64: either way every byte comes back.
  */
 import { isUtf8 } from 'node:buffer';
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { isoTime } from '../core/clock.ts';
 import { EtlError } from '../core/errors.ts';
+import type { Masker } from '../core/masking.ts';
 import type { StoredDelivery } from '../store/inbox.ts';
 
 const NEWLINE = 0x0a;
@@ -68,4 +70,11 @@ function deliveryIn(line: string, name: string): StoredDelivery {
       hint: 'restore it from a backup; the rows that were made of it are in the lake',
     });
   }
+}
+
+/** The delivery itself where nothing in it is to be replaced. */
+export function maskedDelivery(delivery: StoredDelivery, masker: Masker): StoredDelivery {
+  const body = masker.mask(delivery.body);
+  if (body === delivery.body) return delivery;
+  return { ...delivery, body, bodySha256: createHash('sha256').update(body).digest('hex') };
 }

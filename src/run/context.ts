@@ -7,15 +7,16 @@ import { assert, EtlError } from '../core/errors.ts';
 import type { ShrinkGuard } from '../core/guard.ts';
 import type { HomePaths } from '../core/home.ts';
 import type { Log } from '../core/log.ts';
+import type { Masking } from '../core/masking.ts';
 import { isNamed, type Pipeline, parentName } from '../core/pipeline.ts';
 import type { Progress } from '../core/progress.ts';
 import type { BudgetWait, FetchRecord } from '../core/records.ts';
 import type { Tracer } from '../core/tracer.ts';
-import type { Vault } from '../extract/vault.ts';
 import type { Lake } from '../lake/lake.ts';
 import type { PartnerClient } from '../partner/client.ts';
 import type { Area, Calls, PartnerSettings } from '../partner/settings.ts';
 import type { Locks } from '../store/locks.ts';
+import type { RawStore } from '../store/raw.ts';
 import type { State } from '../store/state.ts';
 import type { Target } from '../warehouse/target.ts';
 
@@ -37,7 +38,8 @@ export interface RunContext {
   readonly targets: readonly Target[];
   readonly state: State;
   readonly locks: Locks;
-  readonly vault: Vault;
+  readonly vault: RawStore;
+  readonly masking: Masking;
   readonly lake: Lake;
   readonly clock: Clock;
   readonly log: Log;

@@ -17,6 +17,7 @@ import { createGunzip } from 'node:zlib';
 import type { Clock } from '../core/clock.ts';
 import { EtlError } from '../core/errors.ts';
 import { earliestId } from '../core/ids.ts';
+import type { Masker, Masking } from '../core/masking.ts';
 import { prunedWords } from '../core/pruned.ts';
 import type { FetchRecord } from '../core/records.ts';
 import { FileSink } from '../disk/sink.ts';
@@ -44,14 +45,30 @@ export interface RawStoreOptions {
   readonly state: State;
   readonly place: Place;
   readonly warn?: Warn;
+  /** Absent where nothing can have been erased. */
+  readonly masking?: Masking;
 }
 
 export class RawStore {
-  protected readonly options: RawStoreOptions;
+  private readonly options: RawStoreOptions;
   private readonly objects = new Map<string, Promise<Buffer[]>>();
 
   constructor(options: RawStoreOptions) {
     this.options = options;
+  }
+
+  /**
+   * What replaces erased values in an answer of the pipeline before anybody else sees it; null while nothing is erased that could
+   * stand there. So what the service sends again comes no further than the scratch folder of the run, and no stage has to know.
+   * Errors: `failed/damaged_erasures`.
+   */
+  async masker(pipeline: string): Promise<Masker | null> {
+    return (await this.options.masking?.masker(pipeline)) ?? null;
+  }
+
+  /** The same with another way to warn. */
+  warning(warn: Warn): RawStore {
+    return new RawStore({ ...this.options, warn });
   }
 
   get place(): Place {

@@ -5,15 +5,15 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { FetchRecord } from '../../src/core/records.ts';
-import { Vault } from '../../src/extract/vault.ts';
 import type { LookupAnswer } from '../../src/sources/body.ts';
 import { FolderPlace } from '../../src/store/folder.ts';
 import type { Gatherer, JsonValue } from '../../src/store/gather.ts';
+import { RawStore } from '../../src/store/raw.ts';
 import { openSqliteState } from '../../src/store/sqlite.ts';
 
 export interface Place {
   readonly home: string;
-  readonly vault: Vault;
+  readonly vault: RawStore;
   readonly warnings: string[];
 }
 
@@ -24,7 +24,7 @@ export async function emptyVault(): Promise<Place> {
   const state = await openSqliteState(path.join(home, 'state.db'));
   onTestFinished(() => state.close());
   const place = new FolderPlace(home);
-  return { home, warnings, vault: new Vault({ state, place, warn: (message) => warnings.push(message) }) };
+  return { home, warnings, vault: new RawStore({ state, place, warn: (message) => warnings.push(message) }) };
 }
 
 /** The record of an answered fetch; `number` gives its id and its age. */

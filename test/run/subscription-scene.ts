@@ -2,12 +2,12 @@
 
 import { onTestFinished } from 'vitest';
 import type { FetchRecord } from '../../src/core/records.ts';
-import { Vault } from '../../src/extract/vault.ts';
 import { PartnerClient } from '../../src/partner/client.ts';
 import { Pacing } from '../../src/partner/pacing.ts';
 import type { PartnerSettings } from '../../src/partner/settings.ts';
 import { FolderPlace } from '../../src/store/folder.ts';
 import type { StoredAnswer } from '../../src/store/raw.ts';
+import { RawStore } from '../../src/store/raw.ts';
 import { openSqliteState } from '../../src/store/sqlite.ts';
 import type { State } from '../../src/store/state.ts';
 import { Scene } from '../partner/scene.ts';
@@ -21,7 +21,7 @@ const LONGEST_PAUSE_MS = 60_000;
 
 export class SubscriptionScene {
   readonly scene: Scene;
-  readonly vault: Vault;
+  readonly vault: RawStore;
   readonly stop = new AbortController();
   /** Ids of processes that were told of. */
   readonly told: string[] = [];
@@ -31,7 +31,7 @@ export class SubscriptionScene {
 
   private constructor(scene: Scene, state: State) {
     this.scene = scene;
-    this.vault = new Vault({ state, place: new FolderPlace(scene.home.root) });
+    this.vault = new RawStore({ state, place: new FolderPlace(scene.home.root) });
     scene.clock.passUpTo(LONGEST_PAUSE_MS);
   }
 

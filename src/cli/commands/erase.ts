@@ -1,7 +1,7 @@
 /** erase: a person's request, carried out. */
 import type { Command } from 'commander';
 import { EtlError } from '../../core/errors.ts';
-import { type ErasedCounts, type EraseRequest, plannedErase, runErase } from '../../run/erase/erase.ts';
+import { type ErasedCounts, type EraseRequest, plannedErase, runErase } from '../../extras/erase/erase.ts';
 import type { CliContext } from '../context.ts';
 import { addExamples } from '../help.ts';
 import { askerAt } from '../init/questions.ts';

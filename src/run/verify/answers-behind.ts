@@ -5,8 +5,8 @@ import type { Pipeline } from '../../core/pipeline.ts';
 import type { FetchRecord } from '../../core/records.ts';
 import type { SliceEntry } from '../../core/slices.ts';
 import { type Engine, quoteName, readParquet } from '../../engine/duckdb.ts';
-import type { Vault } from '../../extract/vault.ts';
 import { knownFetches } from '../../store/fetches.ts';
+import type { RawStore } from '../../store/raw.ts';
 import type { RunContext } from '../context.ts';
 
 export type AnswerState =
@@ -16,7 +16,7 @@ export type AnswerState =
   | { readonly kind: 'missing'; readonly fetchId: string };
 
 /** Reads every one of the answers, each once, oldest first; those without a record come last. */
-export async function* answersBehind(vault: Vault, fetchIds: Iterable<string>): AsyncGenerator<AnswerState> {
+export async function* answersBehind(vault: RawStore, fetchIds: Iterable<string>): AsyncGenerator<AnswerState> {
   const missing = new Set(fetchIds);
   for await (const fetch of vault.fetchesWith([...missing])) {
     missing.delete(fetch.fetch_id);
@@ -30,7 +30,7 @@ export async function* answersBehind(vault: Vault, fetchIds: Iterable<string>): 
 }
 
 /** Why the answer cannot be read, or null. */
-export async function problemOf(vault: Vault, fetch: FetchRecord): Promise<string | null> {
+export async function problemOf(vault: RawStore, fetch: FetchRecord): Promise<string | null> {
   try {
     for await (const _ of vault.answer(fetch, true));
     return null;

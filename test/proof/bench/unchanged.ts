@@ -7,8 +7,8 @@ import path from 'node:path';
 import pg from 'pg';
 import { homePaths } from '../../../src/core/home.ts';
 import type { FetchRecord } from '../../../src/core/records.ts';
-import { Vault } from '../../../src/extract/vault.ts';
 import { FolderPlace } from '../../../src/store/folder.ts';
+import { RawStore } from '../../../src/store/raw.ts';
 import { openSqliteState } from '../../../src/store/sqlite.ts';
 import { startPostgres } from '../../support/postgres.ts';
 import type { Fetched } from './bare-child.ts';
@@ -79,7 +79,7 @@ async function again(home: NightHome, folder: string, admin: pg.Client): Promise
 /** Fetches again, by nothing but undici, what the last night fetched. */
 async function fetchedBare(home: NightHome, folder: string): Promise<Fetched> {
   const state = await openSqliteState(homePaths(folder).database);
-  const vault = new Vault({ state, place: new FolderPlace(folder) });
+  const vault = new RawStore({ state, place: new FolderPlace(folder) });
   const all: FetchRecord[] = [];
   for (const pipeline of ['promotions', 'orders', 'commissions'])
     for await (const fetch of vault.fetches(pipeline)) all.push(fetch);

@@ -1,7 +1,7 @@
 /** Erasing values from Postgres: no row, no statistic and no receipt tells of them, and a server that is away is told. */
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { runErase } from '../../../src/run/erase/erase.ts';
+import { runErase } from '../../../src/extras/erase/erase.ts';
 import { verify } from '../../../src/run/verify/verify.ts';
 import { type ErasureScene, openErasureScene } from '../../support/erasure.ts';
 import type { World } from '../../support/nights.ts';

@@ -2,8 +2,8 @@
 import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type EraseStep, plannedErase, runErase } from '../../../src/extras/erase/erase.ts';
 import { runRebuild, runReplay } from '../../../src/run/again.ts';
-import { type EraseStep, plannedErase, runErase } from '../../../src/run/erase/erase.ts';
 import { verify } from '../../../src/run/verify/verify.ts';
 import { type ErasureScene, openErasureScene } from '../../support/erasure.ts';
 import { rowsOf } from '../../support/lookups.ts';

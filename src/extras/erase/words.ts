@@ -1,6 +1,6 @@
 /** Records of ours, as JSON: words for people in which a value may be cited. Figures, names and ids of ours are left alone. */
-import type { Erasures } from '../../extract/erasures.ts';
-import { ANY_SCOPE, maskJson, maskText } from '../../extract/mask-text.ts';
+import type { Erasures } from '../masking/erasures.ts';
+import { ANY_SCOPE, maskJson, maskText } from '../masking/mask-text.ts';
 
 const WORDS: ReadonlySet<string> = new Set([
   'command',

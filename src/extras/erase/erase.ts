@@ -17,15 +17,15 @@ import { isNamed } from '../../core/pipeline.ts';
 import type { FetchRecord } from '../../core/records.ts';
 import { writeJson } from '../../disk/atomic.ts';
 import { Engine } from '../../engine/duckdb.ts';
-import { Erasures, erasuresFolder } from '../../extract/erasures.ts';
-import { type MaskScope, maskText, scopesOf } from '../../extract/mask-text.ts';
-import { Masker } from '../../extract/masker.ts';
+import type { RunContext } from '../../run/context.ts';
+import { type RunOutcome, runSession, type Session } from '../../run/session.ts';
 import { renameAnswers } from '../../store/slices.ts';
-import type { RunContext } from '../context.ts';
-import { type RunOutcome, runSession, type Session } from '../session.ts';
+import { Erasures, erasuresFolder } from '../masking/erasures.ts';
+import { type MaskScope, maskText, scopesOf } from '../masking/mask-text.ts';
+import { ErasureMasker } from '../masking/masker.ts';
 import { maskAsked } from './asked.ts';
 import { erasedTables, type Renamed, type Sought } from './columns.ts';
-import { dropLeftovers, type FileWork, keepReleased, maskCheckHolds, maskInbox, maskRecords } from './files.ts';
+import { dropLeftovers, type FileWork, keepReleased, maskCheckHolds, maskInbox } from './files.ts';
 import { itemsInLake, type LakeErasure, respellLake } from './lake.ts';
 import { redactRaw, wasMoved } from './raw.ts';
 import { maskState } from './state.ts';
@@ -193,7 +193,7 @@ class Erasing {
     const asked = await this.maskAsked();
     const held = await maskCheckHolds(work, lake.digests);
     const rows = await maskState(context, sought.erasures, isDryRun);
-    const records = asked + held + rows + (await maskRecords(work, new Map([...lake.digests, ...hashes])));
+    const records = asked + held + rows;
     if (!isDryRun) {
       await dropLeftovers(context, this.options.folder);
       await context.state.compact();
@@ -277,9 +277,9 @@ class Erasing {
     return found;
   }
 
-  private maskerOf(pipeline: string): Masker | null {
+  private maskerOf(pipeline: string): ErasureMasker | null {
     const scope = this.scopes.get(pipeline);
-    return scope ? new Masker(this.sought.erasures, scope) : null;
+    return scope ? new ErasureMasker(this.sought.erasures, scope) : null;
   }
 
   private scratch(): string {

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { pipelines } from '../../pipelines/index.ts';
-import { Erasures, erasuresFolder } from '../../src/extract/erasures.ts';
-import { maskJson, maskText, scopesOf } from '../../src/extract/mask-text.ts';
-import { Masker } from '../../src/extract/masker.ts';
+import { Erasures, erasuresFolder } from '../../src/extras/masking/erasures.ts';
+import { maskJson, maskText, scopesOf } from '../../src/extras/masking/mask-text.ts';
+import { ErasureMasker } from '../../src/extras/masking/masker.ts';
 
 let folder: string;
 let erasures: Erasures;
@@ -73,15 +73,15 @@ it('an answer is masked alike in whatever pieces it comes, and one without any v
   const text = item({ orderItemId: 'é', note: ['user-1', { a: 1 }], orderId: '1043946570', subId: 'user-1' });
   const whole = maskJson(erasures, text, orders);
   for (const size of [1, 7, 64, 4096]) {
-    const masker = new Masker(erasures, orders);
+    const masker = new ErasureMasker(erasures, orders);
     expect((await masked(masker, Buffer.from(text), size)).toString()).toBe(whole);
     expect(masker.found).toBe(1);
   }
   const other = Buffer.from([...Buffer.from('{"items":[{"subId":"'), 0xff, 0xfe, ...Buffer.from('"}]}  ')]);
-  expect(await masked(new Masker(erasures, orders), other, 5)).toEqual(other);
+  expect(await masked(new ErasureMasker(erasures, orders), other, 5)).toEqual(other);
 });
 
-async function masked(masker: Masker, bytes: Buffer, size: number): Promise<Buffer> {
+async function masked(masker: ErasureMasker, bytes: Buffer, size: number): Promise<Buffer> {
   async function* pieces() {
     for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
   }

@@ -7,15 +7,16 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import { asEtlError, EtlError } from '../../core/errors.ts';
+import type { Masker } from '../../core/masking.ts';
 import type { FetchRecord } from '../../core/records.ts';
-import type { Erasures } from '../../extract/erasures.ts';
-import { type MaskScope, maskJson } from '../../extract/mask-text.ts';
-import { maskedDeliveries } from '../../extract/masked-file.ts';
-import type { Masker } from '../../extract/masker.ts';
+import { deliveryLine, maskedDelivery, readDeliveries } from '../../extract/stored-deliveries.ts';
+import type { RunContext } from '../../run/context.ts';
 import { fetchesByObject, type ObjectFetches, pathOf, placeOf, replaceFetches } from '../../store/fetches.ts';
 import { type GatheredResponse, gatheredBytes, gatheredLines, lineOf, responseIn } from '../../store/gather.ts';
 import { rawPrefix } from '../../store/raw.ts';
-import type { RunContext } from '../context.ts';
+import type { Erasures } from '../masking/erasures.ts';
+import { type MaskScope, maskJson } from '../masking/mask-text.ts';
+import type { ErasureMasker } from '../masking/masker.ts';
 import { maskWords } from './words.ts';
 
 export interface RawWork {
@@ -24,7 +25,7 @@ export interface RawWork {
   /** Name of the pipeline. */
   readonly pipeline: string;
   readonly scope: MaskScope;
-  readonly masker: Masker;
+  readonly masker: ErasureMasker;
   /** The run that erases; in the names of redacted objects. */
   readonly runId: string;
   /** ISO 8601; stands in the records of what was redacted. */
@@ -169,6 +170,15 @@ function redactedResponse({ erasures, masker, scope }: RawWork, response: Gather
 function redacted({ context }: RawWork, object: string, masker: Masker): AsyncIterable<Uint8Array> {
   const decoded = context.vault.decoded(object);
   return /\.ndjson\.gz$/.test(object) ? maskedDeliveries(decoded, object, masker) : masker.through(decoded);
+}
+
+async function* maskedDeliveries(
+  source: AsyncIterable<Uint8Array>,
+  name: string,
+  masker: Masker,
+): AsyncGenerator<Uint8Array> {
+  for await (const delivery of readDeliveries(source, name))
+    yield Buffer.from(deliveryLine(maskedDelivery(delivery, masker)));
 }
 
 async function holdsErased(work: RawWork, object: string): Promise<boolean> {

@@ -4,9 +4,9 @@ import type { Pipeline } from '../../core/pipeline.ts';
 import { moveIntoPlace } from '../../disk/atomic.ts';
 import { type Engine, quoteName, quoteText, readParquet } from '../../engine/duckdb.ts';
 import { findTexts, makeRespelled, RESPELLED } from '../../engine/respell.ts';
-import type { MaskScope } from '../../extract/mask-text.ts';
-import type { RunContext } from '../context.ts';
-import { askedFile } from '../keys/asked.ts';
+import type { RunContext } from '../../run/context.ts';
+import { askedFile } from '../../run/keys/asked.ts';
+import type { MaskScope } from '../masking/mask-text.ts';
 import { respellingsOf, type Sought } from './columns.ts';
 import { respelled } from './lake.ts';
 

@@ -1,7 +1,8 @@
 /** Words in the state in which an erased value may be cited: of errors, and of what was seen that the contract does not know. */
-import type { Erasures } from '../../extract/erasures.ts';
+
+import type { RunContext } from '../../run/context.ts';
 import { rewriteTexts, type TableTexts } from '../../store/rewrite.ts';
-import type { RunContext } from '../context.ts';
+import type { Erasures } from '../masking/erasures.ts';
 import { maskWords } from './words.ts';
 
 const WORDS_IN: readonly TableTexts[] = [

@@ -8,10 +8,10 @@ import type { SliceEntry } from '../../core/slices.ts';
 import { type Engine, quoteName, quoteText, readParquet } from '../../engine/duckdb.ts';
 import { measureSlice } from '../../engine/measure.ts';
 import { findTexts, makeRespelled, RESPELLED, type Respelling } from '../../engine/respell.ts';
-import type { MaskScope } from '../../extract/mask-text.ts';
 import type { SliceChange, SliceFiles } from '../../lake/lake.ts';
 import { parquetOptions } from '../../normalise/parquet.ts';
-import type { RunContext } from '../context.ts';
+import type { RunContext } from '../../run/context.ts';
+import type { MaskScope } from '../masking/mask-text.ts';
 import { rejectRespellings, respellingsOf, type Sought } from './columns.ts';
 
 export interface LakeErasure {

@@ -7,13 +7,12 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Span as OtelSpan, Tracer as OtelTracer } from '@opentelemetry/api';
-import { type Environment, variable } from '../config/environment.ts';
-import { otlpHeaders } from '../config/otlp-headers.ts';
-import type { Clock } from '../core/clock.ts';
-import { EtlError } from '../core/errors.ts';
-import type { Log } from '../core/log.ts';
-import { noTracer, type Span, type SpanFields, type Tracer } from '../core/tracer.ts';
-import { counted } from './print/output.ts';
+import { type Environment, variable } from '../../config/environment.ts';
+import { otlpHeaders } from '../../config/otlp-headers.ts';
+import type { Clock } from '../../core/clock.ts';
+import { EtlError } from '../../core/errors.ts';
+import type { Log } from '../../core/log.ts';
+import { noTracer, type Span, type SpanFields, type Tracer } from '../../core/tracer.ts';
 
 export interface Tracing {
   readonly tracer: Tracer;
@@ -67,10 +66,13 @@ export async function openTracing(options: TracingOptions): Promise<Tracing> {
   const close = async () => {
     const isDone = await inTime(clock, provider.shutdown());
     if (!isDone || lost > 0)
-      log.warn(`${lost === 0 ? 'the last spans' : counted(lost, 'span')} did not reach the collector`, {
-        code: 'traces_lost',
-        hint: 'check OTEL_EXPORTER_OTLP_ENDPOINT, and that something takes OTLP over HTTP there; the run itself is not concerned',
-      });
+      log.warn(
+        `${lost === 0 ? 'the last spans' : `${lost} ${lost === 1 ? 'span' : 'spans'}`} did not reach the collector`,
+        {
+          code: 'traces_lost',
+          hint: 'check OTEL_EXPORTER_OTLP_ENDPOINT, and that something takes OTLP over HTTP there; the run itself is not concerned',
+        },
+      );
   };
   return { tracer, close };
 }

@@ -6,7 +6,7 @@
  * that happens to be called like a sub-ID is not that person's. Anywhere else (members that nobody knows, messages, raw texts, addresses) a
  * value is also found inside a longer text, where no letter or digit adjoins it.
  */
-import { childrenOf, type Pipeline } from '../core/pipeline.ts';
+import { childrenOf, type Pipeline } from '../../core/pipeline.ts';
 import type { ErasedKind, Erasures } from './erasures.ts';
 import { type Token, tokensOf } from './mask-tokens.ts';
 

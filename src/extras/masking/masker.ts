@@ -4,16 +4,24 @@
  * sound JSON is cut where an item could end, or at the latest when it gets too long for one.
  */
 import { isUtf8 } from 'node:buffer';
-import { LIMITS } from '../core/limits.ts';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip, createGzip } from 'node:zlib';
+import { LIMITS } from '../../core/limits.ts';
+import type { BodyKind, Masker } from '../../core/masking.ts';
+import { moveIntoPlace } from '../../disk/atomic.ts';
 import type { Erasures } from './erasures.ts';
 import { type MaskScope, maskJson, maskText } from './mask-text.ts';
 
 const [QUOTE, BACKSLASH] = [0x22, 0x5c];
 const [OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET] = [0x7b, 0x7d, 0x5b, 0x5d];
+const READ_BYTES = 1024 * 1024;
 /** `{"items":[{…}` : an item ends where only these two are open. */
 const AROUND_ITEMS = 2;
 
-export class Masker {
+export class ErasureMasker implements Masker {
   private readonly erasures: Erasures;
   private readonly scope: MaskScope;
   /** Pieces in which something was replaced. */
@@ -25,8 +33,8 @@ export class Masker {
   }
 
   /** Another one for another answer. */
-  again(): Masker {
-    return new Masker(this.erasures, this.scope);
+  again(): ErasureMasker {
+    return new ErasureMasker(this.erasures, this.scope);
   }
 
   /** The bytes with marks; themselves when nothing is found. Bytes that are no UTF-8 stay as they are. */
@@ -58,6 +66,35 @@ export class Masker {
     }
     if (rest.length > 0) yield this.mask(rest);
   }
+
+  async inPlace(file: string, scratch: string, kind: BodyKind): Promise<void> {
+    if (!(await this.findsAny(file, kind))) return;
+    try {
+      // Not synced: it is to be moved into its place.
+      const out = createWriteStream(scratch, { mode: 0o600 });
+      const source = Readable.from(this.again().through(decodedFrom(file, kind)), { objectMode: false });
+      if (kind === 'json') await pipeline(source, out);
+      else await pipeline(source, createGzip(), out);
+      await moveIntoPlace(scratch, file);
+    } finally {
+      await rm(scratch, { force: true });
+    }
+  }
+
+  private async findsAny(file: string, kind: BodyKind): Promise<boolean> {
+    const looking = this.again();
+    for await (const _ of looking.through(decodedFrom(file, kind))) if (looking.found > 0) return true;
+    return false;
+  }
+}
+
+function decodedFrom(file: string, kind: BodyKind): AsyncIterable<Uint8Array> {
+  const stored = createReadStream(file, { highWaterMark: READ_BYTES });
+  if (kind === 'json') return stored;
+  const decoded = createGunzip({ chunkSize: READ_BYTES });
+  stored.on('error', (error) => decoded.destroy(error));
+  decoded.on('close', () => stored.destroy());
+  return stored.pipe(decoded);
 }
 
 /** Finds where items end, over chunks. */

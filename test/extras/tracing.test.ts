@@ -1,9 +1,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openTracing } from '../../src/cli/tracing.ts';
 import { secretsIn } from '../../src/config/environment.ts';
 import { noTracer, spanning } from '../../src/core/tracer.ts';
+import { openTracing } from '../../src/extras/tracing/tracing.ts';
 import { FakeClock } from '../support/clock.ts';
 import { openWorld } from '../support/nights.ts';
 

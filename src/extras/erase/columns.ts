@@ -4,9 +4,9 @@ import { type Pipeline, storedColumns } from '../../core/pipeline.ts';
 import type { FetchRecord } from '../../core/records.ts';
 import { quoteName, quoteText } from '../../engine/duckdb.ts';
 import { mayHold, type Respelling } from '../../engine/respell.ts';
-import { type ErasedKind, type Erasures, inAddress } from '../../extract/erasures.ts';
-import { ALL_KINDS, ERASED_COLUMNS, type MaskScope, maskJson, maskText } from '../../extract/mask-text.ts';
 import type { ErasedTable } from '../../warehouse/erasing.ts';
+import { type ErasedKind, type Erasures, inAddress } from '../masking/erasures.ts';
+import { ALL_KINDS, ERASED_COLUMNS, type MaskScope, maskJson, maskText } from '../masking/mask-text.ts';
 import { maskWord, maskWords } from './words.ts';
 
 /** What is looked for, in plain text as long as the command is at work and nowhere afterwards. */

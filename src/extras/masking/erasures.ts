@@ -13,8 +13,8 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
-import { EtlError } from '../core/errors.ts';
-import { readIfThere, writeAtomic, writeJson } from '../disk/atomic.ts';
+import { EtlError } from '../../core/errors.ts';
+import { readIfThere, writeAtomic, writeJson } from '../../disk/atomic.ts';
 
 export type ErasedKind = 'sub-id' | 'order-id' | 'order-item-id';
 
