@@ -5,7 +5,7 @@ import { asEtlError, EtlError } from '../core/errors.ts';
 import { tellAlerts } from '../run/alerts/alerts.ts';
 import type { Unstarted } from '../run/alerts/run-causes.ts';
 import type { RunContext } from '../run/context.ts';
-import { INTERRUPTED } from '../run/session.ts';
+import { INTERRUPTED } from '../run/tally.ts';
 import type { CliContext } from './context.ts';
 import { openTracing } from './tracing.ts';
 

@@ -1,16 +1,18 @@
 /** The commands that load again without calling the service: replay from the vault, rebuild from the lake, release of holds. */
 import type { Day, DayRange } from '../core/days.ts';
 import { EtlError } from '../core/errors.ts';
+import { childrenOf, type Pipeline } from '../core/pipeline.ts';
 import { pipelineNamed, type RunContext } from './context.ts';
+import { carryOut } from './loop.ts';
 import { releaseFromChecks } from './publish/check-holds.ts';
 import { type RunOutcome, runSession } from './session.ts';
 import { sourceOf } from './sources/index.ts';
+import type { Wanted } from './sources/source.ts';
 
-/** Normalises the newest stored answer of every day of the range again, and loads what differs. */
+/** Loads the newest stored answers of the range again, and what differs replaces what is there. */
 export function runReplay(context: RunContext, name: string, range: DayRange): Promise<RunOutcome> {
   const command = `replay ${name} --from ${range.from} --to ${range.to}`;
-  const pipeline = pipelineNamed(context, name);
-  return sourceOf(pipeline).replay(context, pipeline, { command, range, isWanted: () => true });
+  return loadStored(context, command, pipelineNamed(context, name), { range, isWanted: () => true });
 }
 
 /** Normalises the slices that have rejects again. Errors: `usage/no_rejects`. */
@@ -21,9 +23,18 @@ export async function retryRejects(context: RunContext, name: string): Promise<R
   if (!first || !last)
     throw new EtlError('usage', 'no_rejects', `${name} has no rejects`, { hint: 'there is nothing to retry' });
   const days = new Set(slices.map((e) => e.content.day));
-  const again = `rejects ${name} --retry`;
   const range = { from: first, to: last };
-  return sourceOf(pipeline).replay(context, pipeline, { command: again, range, isWanted: (day) => days.has(day) });
+  return loadStored(context, `rejects ${name} --retry`, pipeline, { range, isWanted: (day) => days.has(day) });
+}
+
+function loadStored(context: RunContext, command: string, pipeline: Pipeline, wanted: Wanted): Promise<RunOutcome> {
+  return runSession(context, command, withChildren(context, pipeline), async (session) => {
+    await carryOut(session, pipeline, () => sourceOf(pipeline).stored(session, pipeline, wanted));
+  });
+}
+
+function withChildren({ pipelines }: RunContext, pipeline: Pipeline): Pipeline[] {
+  return [pipeline, ...childrenOf(pipelines, pipeline)];
 }
 
 /** Makes one warehouse, or all, afresh from the lake. */
@@ -48,6 +59,6 @@ export async function runRelease(context: RunContext, name: string, day: Day): P
       hint: 'partner-etl status lists what is held',
     });
   return runSession(context, `release ${name} ${day}`, [pipeline], async (session) => {
-    await sourceOf(pipeline).release(session, pipeline, { day, held });
+    await carryOut(session, pipeline, () => sourceOf(pipeline).held(session, pipeline, { day, held }), true);
   });
 }

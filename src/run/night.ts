@@ -1,9 +1,10 @@
 /** The commands that fetch: the nightly run and the backfill. */
 import type { DayRange } from '../core/days.ts';
-import { EtlError } from '../core/errors.ts';
+import { assert, EtlError } from '../core/errors.ts';
 import { childrenOf, isNamed, type Pipeline } from '../core/pipeline.ts';
 import { spanning } from '../core/tracer.ts';
 import { pipelineNamed, type RunContext } from './context.ts';
+import { carryOut } from './loop.ts';
 import { Partners } from './partners.ts';
 import type { Plan } from './plan.ts';
 import { nightPlans } from './plans.ts';
@@ -11,8 +12,6 @@ import { pruneAfterNight } from './prune/prune.ts';
 import { publishWhatIsDone } from './publish/early.ts';
 import { type RunOutcome, runSession, type Session } from './session.ts';
 import { sourceOf } from './sources/index.ts';
-import { fetchPipeline } from './window/fetching.ts';
-import { windowsToBackfill } from './window/planned-windows.ts';
 
 /** The pipelines of those names, or every enabled one when none is named. Errors: `usage/no_pipeline`. */
 export function chosenPipelines(context: RunContext, names: readonly string[]): Pipeline[] {
@@ -24,8 +23,13 @@ export function chosenPipelines(context: RunContext, names: readonly string[]): 
 export async function runNight(context: RunContext, names: readonly string[]): Promise<RunOutcome> {
   const pipelines = chosenPipelines(context, names);
   await demandPartners(context, pipelines, () => nightPlans(context, pipelines));
-  const work = (session: Session, partners: Partners, pipeline: Pipeline) =>
-    sourceOf(pipeline).run(session, partners, pipeline);
+  const work = async (session: Session, partners: Partners, pipeline: Pipeline) => {
+    const source = sourceOf(pipeline);
+    const due = async () =>
+      source.requests(session, partners, await source.plan(session.context, session.engine, pipeline, session.work));
+    if (await carryOut(session, pipeline, () => source.pending(session, pipeline)))
+      await carryOut(session, pipeline, due);
+  };
   return runPipelines(context, ['run', ...names].join(' '), pipelines, work, pruneAfterNight);
 }
 
@@ -44,11 +48,16 @@ export async function runBackfill(
 ): Promise<RunOutcome> {
   const pipelines = backfillable(chosenPipelines(context, names), names);
   const command = `backfill ${names.join(' ')} --from ${range.from} --to ${range.to}${refetch ? ' --refetch' : ''}`;
-  const plan = (pipeline: Pipeline) => windowsToBackfill(context, pipeline, range, refetch);
+  const plan = async (pipeline: Pipeline) => {
+    const found = await sourceOf(pipeline).planPast?.(context, pipeline, range, refetch);
+    assert(found, `${pipeline.name} has no past`);
+    return found;
+  };
   await demandPartners(context, pipelines, () => Promise.all(pipelines.map(plan)));
-  return runPipelines(context, command, pipelines, async (session, partners, pipeline) =>
-    fetchPipeline(session, partners, await plan(pipeline)),
-  );
+  return runPipelines(context, command, pipelines, async (session, partners, pipeline) => {
+    const source = sourceOf(pipeline);
+    await carryOut(session, pipeline, async () => source.requests(session, partners, await plan(pipeline)));
+  });
 }
 
 /** Those that have a past to fetch. Errors: `usage/no_past` when another one was named. */

@@ -4,7 +4,7 @@
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { dayAt } from '../core/days.ts';
-import { asEtlError, EtlError, EXIT, exitCodeOf } from '../core/errors.ts';
+import { asEtlError, EtlError, EXIT } from '../core/errors.ts';
 import { fieldsAbout, logWith, TOLD_AT_END } from '../core/log.ts';
 import type { Pipeline } from '../core/pipeline.ts';
 import type { BudgetWait, PublishedRecord, RunRecord, RunResult, RunSummary } from '../core/records.ts';
@@ -21,67 +21,10 @@ import { RunLedger } from './ledger.ts';
 import { checksFor } from './publish/check-holds.ts';
 import type { Published } from './publish/publish.ts';
 import { Publisher } from './publish/publisher.ts';
+import { INTERRUPTED, Tally } from './tally.ts';
 import { recoverFetches } from './verify/recover-fetches.ts';
 import { namingSlice } from './verify/slice-problem.ts';
-import { ChangeTally, type RunChanges } from './window/what-changed.ts';
-import type { WindowResult } from './window/window.ts';
-
-/** The tally of a run as it goes on. */
-export class Tally {
-  windows = 0;
-  calls = 0;
-  rows = 0;
-  changed = 0;
-  unchanged = 0;
-  held = 0;
-  rejects = 0;
-  duplicates = 0;
-  /** Slices that checks keep out of some target, each named once. */
-  readonly heldByChecks = new Set<string>();
-  /** Questions that were due and that the budgets of the night left out. */
-  leftOut = 0;
-  readonly errors: EtlError[] = [];
-  readonly changes = new ChangeTally();
-
-  add(result: WindowResult): void {
-    this.windows += 1;
-    this.rows += result.rows;
-    this.changed += result.changed;
-    this.unchanged += result.unchanged;
-    this.held += result.held;
-    this.rejects += result.rejects;
-    this.duplicates += result.duplicates;
-    if (result.changes) this.changes.add(result.changes);
-  }
-
-  summary(): RunSummary {
-    return {
-      windows: this.windows,
-      calls: this.calls,
-      rows: this.rows,
-      slices_changed: this.changed,
-      slices_unchanged: this.unchanged,
-      slices_held: this.held + this.heldByChecks.size,
-      rejects: this.rejects,
-      duplicates: this.duplicates,
-      left_out: this.leftOut,
-      errors: this.errors.map((e) => e.message),
-      ...(this.errors.length > 0 ? { codes: [...new Set(this.errors.flatMap(codesOf))] } : {}),
-    };
-  }
-
-  exitCode(): number {
-    const refused = this.errors.find((e) => e.kind === 'refused' || e.kind === 'usage');
-    if (refused) return exitCodeOf(refused);
-    if (this.errors.length > 0) return EXIT.failed;
-    return this.held > 0 || this.heldByChecks.size > 0 || this.rejects > 0 ? EXIT.setAside : EXIT.done;
-  }
-}
-
-/** Of an interruption also why, where that is more than a request. */
-function codesOf({ code, cause }: EtlError): string[] {
-  return code === INTERRUPTED && cause instanceof EtlError ? [code, cause.code] : [code];
-}
+import type { RunChanges } from './window/what-changed.ts';
 
 export interface Session {
   readonly context: RunContext;
@@ -170,9 +113,6 @@ function sessionParts(given: RunContext, ledger: RunLedger, engine: Engine) {
   const context: RunContext = { ...given, log, vault };
   return { context, ledger, engine, tally: new Tally() };
 }
-
-/** Code of the error of a run that was asked to stop before it was done. */
-export const INTERRUPTED = 'interrupted';
 
 /** `reason`: of the signal; one of ours that is more than a request is told, such as the limit that a run has reached. */
 function interruption(reason: unknown): EtlError {

@@ -14,7 +14,7 @@ import type { HoldRecord } from '../../warehouse/target.ts';
 import { type RunContext, settingsOf } from '../context.ts';
 import { credentialPairs } from '../partners.ts';
 import { standingHolds } from '../publish/publish.ts';
-import { readListed } from '../sources/list-fetch.ts';
+import { readListed } from '../sources/list.ts';
 import type { Cause } from './cause.ts';
 import { judgeRuns, refusedCause, type Unstarted } from './run-causes.ts';
 

@@ -11,7 +11,7 @@ import type { RunRecord } from '../../core/records.ts';
 import { runsBackwards } from '../../store/runs.ts';
 import { isAtWork } from '../at-work.ts';
 import type { RunContext } from '../context.ts';
-import { INTERRUPTED } from '../session.ts';
+import { INTERRUPTED } from '../tally.ts';
 import type { Cause } from './cause.ts';
 
 /** A run that was due and never came to have a record. */

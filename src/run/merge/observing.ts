@@ -1,5 +1,5 @@
 /**
- * Makes what look-ups and files told part of the lake. When most of what was there is suddenly gone, nothing of it is applied:
+ * Makes what look-ups and files observed part of the lake. When most of what was there is suddenly gone, nothing of it is applied:
  * it is held, and since the answers stay pending, the next night decides with newer ones, or a person releases it.
  */
 import { isoTime } from '../../core/clock.ts';
@@ -13,10 +13,11 @@ import type { Told, Whole } from '../../normalise/told.ts';
 import type { ChangedSlice } from '../../normalise/told-slices.ts';
 import type { RunContext } from '../context.ts';
 import type { Session } from '../session.ts';
-import type { WindowResult } from '../window/window.ts';
-import { heldIn, type VersionPlace } from './held.ts';
+import type { Into } from '../sources/source.ts';
+import type { Applied } from '../tally.ts';
+import { heldIn } from './current.ts';
 
-export interface ToldRows {
+export interface ObservedRows {
   readonly pipeline: Pipeline;
   readonly whole: Told;
   readonly parts: readonly Told[];
@@ -28,48 +29,36 @@ export interface ToldRows {
   readonly outDir: string;
 }
 
-export interface ObservingOptions {
-  /** Where it is not the context's lake that is changed. */
-  readonly place?: VersionPlace;
-  /** Apply also what the guard would hold. */
-  readonly isReleased?: boolean;
-  readonly onTold?: ObserveInput['onTold'];
-}
-
-export interface ObservingResult extends WindowResult {
-  readonly isHeld: boolean;
-}
-
-/** Applies told rows to the lake, in one commit. */
-export async function applyTold(
+/** Applies observed rows to the lake, in one commit. */
+export async function observeRows(
   session: Session,
-  told: ToldRows,
-  options: ObservingOptions = {},
-): Promise<ObservingResult> {
+  rows: ObservedRows,
+  { place, isReleased }: Into,
+  onTold?: ObserveInput['onTold'],
+): Promise<Applied> {
   const { context, engine } = session;
-  const { place = { lake: context.lake, under: null }, onTold } = options;
   const { lake } = place;
-  const { pipeline } = told;
-  const observed = async (rows: Told, whole?: Whole) => ({
-    told: rows,
-    held: await heldIn(place, rows.pipeline),
+  const { pipeline } = rows;
+  const observed = async (one: Told, whole?: Whole) => ({
+    told: one,
+    held: await heldIn(place, one.pipeline),
     ...(whole ? { whole } : {}),
   });
   const input: ObserveInput = {
-    whole: await observed(told.whole, told.isWhole),
-    parts: await Promise.all(told.parts.map((part) => observed(part))),
-    refusedFiles: told.refusedFiles,
-    fetchId: told.fetchId,
+    whole: await observed(rows.whole, rows.isWhole),
+    parts: await Promise.all(rows.parts.map((part) => observed(part))),
+    refusedFiles: rows.refusedFiles,
+    fetchId: rows.fetchId,
     atMs: context.clock.now(),
     timeZone: context.timeZone,
-    outDir: told.outDir,
+    outDir: rows.outDir,
     ...(onTold ? { onTold } : {}),
   };
   const traced = <T>(name: string, work: () => Promise<T>) =>
     spanning(context.tracer, name, { pipeline: pipeline.name }, work);
   const found = await traced('normalise', () => observe(engine, input));
   await context.step('normalised', pipeline.name);
-  const hold = options.isReleased ? null : collapse(found, context.guard);
+  const hold = isReleased ? null : collapse(found, context.guard);
   const changes = hold
     ? await holdChanges(context, lake, pipeline, found, hold)
     : await replaceChanges(context, lake, pipeline, found.slices);
@@ -77,17 +66,9 @@ export async function applyTold(
   await context.step('lake-committed', pipeline.name);
   const isHeld = hold !== null;
   const changed = isHeld ? 0 : found.slices.length;
-  const { rows, rejects, duplicates, drift } = found;
-  return {
-    rows,
-    rejects,
-    duplicates,
-    drift,
-    changed,
-    unchanged: changed > 0 || isHeld ? 0 : 1,
-    held: isHeld ? 1 : 0,
-    isHeld,
-  };
+  const { rejects, duplicates, drift } = found;
+  const unchanged = changed > 0 || isHeld ? 0 : 1;
+  return { rows: found.rows, rejects, duplicates, drift, changed, unchanged, held: isHeld ? 1 : 0 };
 }
 
 /** Why the whole must be held, or null. */

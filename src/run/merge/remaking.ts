@@ -11,21 +11,24 @@ import { Lake, type SliceChange } from '../../lake/lake.ts';
 import { openSqliteState } from '../../store/sqlite.ts';
 import type { Session } from '../session.ts';
 import { sliceProblem } from '../verify/slice-problem.ts';
-import type { VersionPlace } from './held.ts';
+import type { VersionPlace } from './current.ts';
 
-/** Calls `work` with the place to apply to; what is there afterwards replaces the slices from that day on. Returns how many differ. */
+/**
+ * Calls `work` with the place to apply to; what is there afterwards replaces the slices from that day on. Returns how many differ; null,
+ * and nothing is replaced, where `work` says that it was not all.
+ */
 export async function remake(
   session: Session,
   pipeline: Pipeline,
   from: Day,
-  work: (place: VersionPlace) => Promise<void>,
-): Promise<number> {
+  work: (place: VersionPlace) => Promise<boolean>,
+): Promise<number | null> {
   const { context } = session;
   const root = path.join(session.work, `remade-${pipeline.name}`);
   const state = await openSqliteState(path.join(root, 'state.db'));
   try {
     const scratch = new Lake({ root, state, pipelines: context.pipelines });
-    await work({ lake: scratch, under: { lake: context.lake, before: from } });
+    if (!(await work({ lake: scratch, under: { lake: context.lake, before: from } }))) return null;
     return await takeOver(session, pipeline, from, scratch);
   } finally {
     await state.close();

@@ -14,11 +14,12 @@ import { type Day, daysOf } from '../../core/days.ts';
 import { childrenOf, type Pipeline } from '../../core/pipeline.ts';
 import type { FetchRecord } from '../../core/records.ts';
 import type { SliceEntry } from '../../core/slices.ts';
-import { type Engine, quoteName, readParquet } from '../../engine/duckdb.ts';
+import type { Engine } from '../../engine/duckdb.ts';
 import type { RunContext } from '../context.ts';
-import { pendingAnswers } from '../keys/applied.ts';
+import { pendingIds } from '../merge/stored.ts';
 import { allCheckHolds } from '../publish/check-holds.ts';
 import { missingIn } from '../publish/publish.ts';
+import { fetchesNamed } from '../verify/answers-behind.ts';
 
 export type Need = 'not_loaded' | 'hold' | 'pending' | 'current';
 
@@ -79,7 +80,7 @@ export async function needsOf(
   const needs = new Needs(days, !isReport && days.size > 0);
   const names = new Set(family.map(({ name }) => name));
   for (const hold of await allCheckHolds(context)) if (names.has(hold.pipeline)) needs.add([hold.fetch_id], 'hold');
-  for (const { fetch_id: id } of (await pendingAnswers(context, pipeline)).fetches) needs.add([id], 'pending');
+  needs.add(await pendingIds(context, pipeline), 'pending');
   const newest = await newestAnswers(context, pipeline);
   for (const { fetch_id: id } of newest.values()) needs.add([id], 'current');
   for (const one of family) {
@@ -99,23 +100,6 @@ export async function needsOf(
 /** Whether the newest answer is the one that was last seen to say what the slice holds. */
 function saysSame({ held, moved, checked }: SliceEntry, newest: Newest | undefined): boolean {
   return !held && !moved && checked !== null && checked.sha256 === newest?.sha256;
-}
-
-/** Every fetch that a row or a reject of the lake names, of these slices. Errors: of a file that cannot be read. */
-export async function fetchesNamed(
-  { lake }: RunContext,
-  engine: Engine,
-  slices: readonly SliceEntry[],
-): Promise<string[]> {
-  const rows = slices.flatMap((entry) => lake.rowsFile(entry) ?? []);
-  const rejects = slices.flatMap((entry) => lake.rejectsFile(entry) ?? []);
-  return [...(await distinct(engine, rows, 'fetch_id')), ...(await distinct(engine, rejects, 'fetch_id'))];
-}
-
-async function distinct(engine: Engine, files: readonly string[], column: string): Promise<string[]> {
-  if (files.length === 0) return [];
-  const rows = await engine.rows(`SELECT DISTINCT ${quoteName(column)} AS id FROM ${readParquet(files)}`);
-  return rows.map(({ id }) => String(id));
 }
 
 type Newest = Pick<FetchRecord, 'fetch_id' | 'sha256'>;

@@ -6,18 +6,15 @@ import { childrenOf, type Pipeline } from '../../core/pipeline.ts';
 import { type Engine, readParquet } from '../../engine/duckdb.ts';
 import { readMemo, writeMemo } from '../../store/memo.ts';
 import { type RunContext, settingsOf } from '../context.ts';
-import { slicesIn, type VersionPlace } from '../merge/held.ts';
+import { slicesIn, type VersionPlace } from '../merge/current.ts';
 import type { Plan } from '../plan.ts';
 
 const MEMO = 'reductions-name';
 /** When it is lost, the name is asked once more. */
 const shape = z.object({ askedAt: z.string(), name: z.string(), isLoaded: z.boolean() });
 
-/** The name that was told, and whether what it stands for is loaded. */
-export interface ToldName {
-  readonly name: string;
-  readonly isLoaded: boolean;
-}
+/** The name that the service gave last, when it did, and whether the file of that name is loaded. */
+export type AskedName = z.infer<typeof shape>;
 
 export interface LoadedFile {
   readonly fileName: string;
@@ -27,16 +24,10 @@ export interface LoadedFile {
 
 /** Whether the name is asked for. */
 export interface FilePlan extends Plan {
-  /** Whether the name was asked for just now, so that there is no use in asking again. */
-  readonly isFresh: boolean;
-  /** The name that was given last, and when; null before the first time. */
-  readonly lastName: string | null;
+  /** When it was asked for last; null before the first time. */
   readonly askedAt: string | null;
-  /** Whether the file of that name was not applied yet, as far as is known. */
-  readonly isUnfinished: boolean;
-  /** Name of the file that was loaded last, and the fetch that brought it. */
+  /** Name of the file that was loaded last. */
   readonly lastFile: string | null;
-  readonly lastFetchId: string | null;
 }
 
 /** The name is asked for at most once in `recheckMinutes`, whoever runs how often: the service allows ten calls an hour. */
@@ -53,12 +44,8 @@ export async function planReductions(context: RunContext, engine: Engine, pipeli
     isDue,
     slices: 0,
     details: { file: { asks: isDue, asked_at, last_file } },
-    isFresh,
-    lastName: asked?.name ?? null,
     askedAt: asked_at,
-    isUnfinished: asked?.isLoaded === false,
     lastFile: last_file,
-    lastFetchId: last?.fetchId ?? null,
   };
 }
 
@@ -81,16 +68,17 @@ export async function lastFile(
   return row ? { fileName: String(row.file_name), sha256: String(row.sha256), fetchId: String(row.fetch_id) } : null;
 }
 
-export async function keepAskedName({ state, clock }: RunContext, told: ToldName): Promise<void> {
+export async function keepAskedName({ state, clock }: RunContext, name: string, isLoaded: boolean): Promise<void> {
   const askedAt = isoTime(clock.now());
-  await writeMemo(state, MEMO, { askedAt, ...told }, askedAt);
+  await writeMemo(state, MEMO, { askedAt, name, isLoaded }, askedAt);
 }
 
-/** When the name of the newest file was asked for last; null before the first time. */
-export async function nameAskedAt(context: RunContext): Promise<string | null> {
-  return (await readAskedName(context))?.askedAt ?? null;
+/** The file of the name that was asked for last is loaded; the name is as old as it was. */
+export async function keepLoaded({ state, clock }: RunContext, asked: AskedName): Promise<void> {
+  await writeMemo(state, MEMO, { ...asked, isLoaded: true }, isoTime(clock.now()));
 }
 
-function readAskedName({ state }: RunContext): Promise<z.infer<typeof shape> | null> {
+/** null before the first time. */
+export function readAskedName({ state }: RunContext): Promise<AskedName | null> {
   return readMemo(state.db, MEMO, shape);
 }

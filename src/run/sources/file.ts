@@ -1,36 +1,135 @@
-/** A file that replaces the one before: its name is asked for, and the file when the name is another one. */
+/**
+ * A file that replaces the one before: its name is asked for, and the file when the name is another one. What a file says is compared
+ * with what the one before said; lines that came and went are the slice of the day.
+ */
 import type { Day } from '../../core/days.ts';
-import { assert } from '../../core/errors.ts';
+import { asEtlError, assert } from '../../core/errors.ts';
 import { childrenOf, type Pipeline } from '../../core/pipeline.ts';
+import type { FetchRecord } from '../../core/records.ts';
 import { type Engine, readParquet } from '../../engine/duckdb.ts';
 import { dayOfFetch, type RunContext } from '../context.ts';
-import { type IsApplied, replayVersions, type StoredAnswers } from '../merge/replay-versions.ts';
-import { releaseWhole, takeWholes } from '../merge/wholes.ts';
-import { applyStored } from '../reductions/file.ts';
-import { nameAskedAt, planReductions } from '../reductions/plan.ts';
-import { fetchReductions } from '../reductions/reductions.ts';
+import { type IsApplied, storedSince } from '../merge/stored.ts';
+import { applyFile, type ReadFile, readStoredFile } from '../reductions/applying.ts';
+import { askName, fetchFile } from '../reductions/asking.ts';
+import {
+  type AskedName,
+  type FilePlan,
+  keepAskedName,
+  keepLoaded,
+  lastFile,
+  planReductions,
+  readAskedName,
+} from '../reductions/plan.ts';
+import type { Session } from '../session.ts';
 import { versionStatus } from '../status/status-days.ts';
 import { sliceProblem } from '../verify/slice-problem.ts';
-import type { Source } from './source.ts';
+import type { Request, Response, Source } from './source.ts';
 
-export const fileSource: Source = {
+export const fileSource: Source<FilePlan> = {
   plan: planReductions,
   budget: () => null,
-  run: fetchReductions,
-  replay: (context, pipeline, replay) => replayVersions(context, pipeline, replay, stored),
-  release: (session, pipeline, { held }) => releaseWhole(session, pipeline, held.content.fetch_id, applyStored),
-  status: async (context, pipeline) =>
-    versionStatus(context, pipeline, { outcomes: {}, asked_at: await nameAskedAt(context) }),
+  /** A run that was killed may have left a file that it did not apply. */
+  async pending(session, pipeline) {
+    const { context } = session;
+    const asked = await readAskedName(context);
+    const left = asked === null || asked.isLoaded ? null : await unappliedFile(session, pipeline, asked);
+    if (asked === null || left === null) return null;
+    const fetch = async (folder: string) => {
+      // One that cannot be read was told of by the run that fetched it, and is fetched again.
+      const file = await readStoredFile(context, pipeline, left, folder).catch((thrown) => {
+        if (asEtlError(thrown).kind === 'bug') throw thrown;
+        return null;
+      });
+      return file && response(session, pipeline, file, folder, () => keepLoaded(context, asked));
+    };
+    return { total: 0, unit: 'file', each: [{ fetch }] };
+  },
+  async requests(session, partners, { pipeline, isDue, askedAt, lastFile: last }) {
+    const { context, tally } = session;
+    if (!isDue) {
+      context.progress.note(`${pipeline.name}: the name was asked at ${askedAt}, it is asked again later`);
+      return null;
+    }
+    const fetch = async (folder: string) => {
+      const partner = await partners.of(pipeline);
+      const name = await askName(session, partner, pipeline, folder);
+      if (name === last) {
+        tally.unchanged += 1;
+        await keepAskedName(context, name, true);
+        return null;
+      }
+      await keepAskedName(context, name, false);
+      const file = await fetchFile(session, partner, pipeline, name, folder);
+      return response(session, pipeline, file, folder, () => keepAskedName(context, name, true));
+    };
+    return { total: 1, unit: 'file', each: [{ fetch }] };
+  },
+  async stored(session, pipeline, { range }) {
+    const { context, engine } = session;
+    const isApplied = await appliedFiles(context, engine, pipeline);
+    return storedSince(
+      session,
+      pipeline,
+      range,
+      // Answers that tell the name of the newest file are no files.
+      (fetch) => fetch.notes?.file_name !== undefined && isApplied(fetch),
+      (fetches) => fetches.map((fetch) => storedRequest(session, pipeline, fetch)),
+    );
+  },
+  async held(session, pipeline, { held }) {
+    const each: Request[] = [];
+    for await (const fetch of session.context.vault.fetchesWith([held.content.fetch_id]))
+      each.push(storedRequest(session, pipeline, fetch));
+    return { total: 0, unit: 'file', each };
+  },
+  async status(context, pipeline) {
+    const asked = await readAskedName(context);
+    return versionStatus(context, pipeline, { outcomes: {}, asked_at: asked?.askedAt ?? null });
+  },
 };
 
-const stored: StoredAnswers = {
-  async applied({ context, engine }, pipeline) {
-    const isApplied = await appliedFiles(context, engine, pipeline);
-    // Answers that tell the name of the newest file are no files.
-    return (fetch) => fetch.notes?.file_name !== undefined && isApplied(fetch);
-  },
-  take: (session, pipeline, fetches, { place }) => takeWholes(session, pipeline, fetches, place, applyStored),
-};
+function storedRequest(session: Session, pipeline: Pipeline, fetch: FetchRecord): Request {
+  return {
+    fetch: async (folder) =>
+      response(
+        session,
+        pipeline,
+        await readStoredFile(session.context, pipeline, fetch, folder),
+        folder,
+        async () => undefined,
+      ),
+  };
+}
+
+function response(
+  session: Session,
+  pipeline: Pipeline,
+  file: ReadFile,
+  folder: string,
+  done: () => Promise<void>,
+): Response {
+  return {
+    async apply(into) {
+      const applied = await applyFile(session, pipeline, file, into, folder);
+      await done();
+      return applied;
+    },
+    shown: { from: file.fetch.notes?.file_name ?? '', to: '' },
+  };
+}
+
+/** The newest answer with a file of that name, if it is not what was loaded last. */
+async function unappliedFile(
+  { context, engine }: Session,
+  pipeline: Pipeline,
+  { askedAt, name }: AskedName,
+): Promise<FetchRecord | null> {
+  let left: FetchRecord | null = null;
+  for await (const fetch of context.vault.fetches(pipeline.name, askedAt.slice(0, 10)))
+    if (fetch.outcome === 'ok' && fetch.notes?.asked_name === name && fetch.finished_at >= askedAt) left = fetch;
+  const last = await lastFile(engine, { lake: context.lake, under: null }, context.pipelines, pipeline);
+  return left?.fetch_id === last?.fetchId ? null : left;
+}
 
 /**
  * A file that was held, and that nobody released before a newer one came, was never applied: its day has an empty slice, and no
@@ -38,7 +137,7 @@ const stored: StoredAnswers = {
  */
 async function appliedFiles(context: RunContext, engine: Engine, pipeline: Pipeline): Promise<IsApplied> {
   const [files] = childrenOf(context.pipelines, pipeline);
-  assert(files, `${pipeline.name} has no part for its files`);
+  assert(files, `${pipeline.name} has no child for its files`);
   const known = new Map<Day, ReadonlySet<string>>();
   for (const [day, { content }] of await context.lake.slices(pipeline.name))
     if (content.rows === 0) known.set(day, new Set());

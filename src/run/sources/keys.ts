@@ -1,5 +1,8 @@
-/** Things by their keys: products, commission rates, processes, links. */
-import { mkdir } from 'node:fs/promises';
+/**
+ * Things by their keys: products, commission rates, processes, links. A night asks many at once, and their answers lie in the raw store
+ * before the first is applied: they are taken into the lake together, those that a run or a command left first. What was asked is not
+ * asked again, so a night that was cut off goes on where it was.
+ */
 import path from 'node:path';
 import { isoTime } from '../../core/clock.ts';
 import type { Day } from '../../core/days.ts';
@@ -7,47 +10,56 @@ import { asEtlError } from '../../core/errors.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
 import { Engine, quoteText, readParquet } from '../../engine/duckdb.ts';
 import type { RunContext } from '../context.ts';
-import { pendingAnswers } from '../keys/applied.ts';
+import { applyAnswers, pendingAnswers } from '../keys/answers.ts';
 import { readAsked } from '../keys/asked.ts';
 import { askingOf } from '../keys/keys-calls.ts';
-import { applyAnswers, runLookups } from '../keys/lookups.ts';
-import { hasHold, replayVersions, type StoredAnswers } from '../merge/replay-versions.ts';
+import type { KeysPlan } from '../keys/keys-plan.ts';
+import { hasHold, pendingIds, storedSince } from '../merge/stored.ts';
 import type { Session } from '../session.ts';
 import { type LookupStatus, versionStatus } from '../status/status-days.ts';
-import type { Source } from './source.ts';
+import type { Into, Requests, Source } from './source.ts';
 
-export const keysSource: Source = {
+export const keysSource: Source<KeysPlan> = {
   plan: (context, engine, pipeline, folder) => askingOf(pipeline).plan(context, engine, pipeline, folder),
   budget: (settings, pipeline) => askingOf(pipeline).budget(settings, pipeline),
-  run: runLookups,
-  replay: (context, pipeline, replay) => replayVersions(context, pipeline, replay, stored),
-  async release(session, pipeline) {
-    const folder = path.join(session.work, `release-${pipeline.name}`);
-    await mkdir(folder, { recursive: true });
-    const pending = await pendingAnswers(session.context, pipeline);
-    await applyAnswers(session, pipeline, pending, folder, { isReleased: true });
+  pending: leftBefore,
+  async requests(session, partners, plan) {
+    const { context, tally, ledger } = session;
+    const { pipeline, calls, callsAllowed, rejects, notes, leftOut, drift } = plan;
+    for (const note of notes) context.progress.note(`${pipeline.name}: ${note}`);
+    tally.leftOut += leftOut;
+    ledger.drift.push(...drift);
+    // A long list takes much memory: once it is asked, nothing holds it.
+    const due = calls === 0 ? [] : [plan];
+    const fetch = async (folder: string) => {
+      for (let one = due.pop(); one; one = due.pop()) await askingOf(pipeline).ask(session, partners, one);
+      return pendingAnswers(session, pipeline, rejects, folder);
+    };
+    return { total: calls, unit: 'call', budget: { kind: 'night', calls: callsAllowed }, each: [{ fetch }] };
   },
+  async stored(session, pipeline, { range }) {
+    const { context } = session;
+    const left = new Set((await hasHold(context, pipeline)) ? await pendingIds(context, pipeline) : []);
+    const isApplied = ({ fetch_id: id }: { fetch_id: string }) => !left.has(id);
+    return storedSince(session, pipeline, range, isApplied, (fetches) => {
+      const shown = { from: range.from, to: range.to, units: fetches.length };
+      const fetch = async (folder: string) => {
+        const refusedFiles = await listRejects(session, pipeline, range.from, folder);
+        const answers = { fetches, rejects: [], refusedFiles };
+        return { apply: (into: Into) => applyAnswers(session, pipeline, answers, into, folder), shown };
+      };
+      return [{ fetch }];
+    });
+  },
+  held: leftBefore,
   status: async (context, pipeline) => versionStatus(context, pipeline, await askedStatus(context, pipeline)),
 };
 
-const stored: StoredAnswers = {
-  async applied({ context }, pipeline) {
-    const pending = (await hasHold(context, pipeline)) ? (await pendingAnswers(context, pipeline)).fetches : [];
-    const left = new Set(pending.map(({ fetch_id: id }) => id));
-    return ({ fetch_id: id }) => !left.has(id);
-  },
-  async take(session, pipeline, fetches, { from, place }) {
-    const folder = path.join(session.work, `replay-${pipeline.name}`);
-    await mkdir(folder, { recursive: true });
-    const refusedFiles = await listRejects(session, pipeline, from, folder);
-    const nothing = async () => undefined;
-    await applyAnswers(session, pipeline, { fetches, done: nothing }, folder, {
-      place,
-      refusedFiles,
-      isReleased: true,
-    });
-  },
-};
+/** Answers that are held are pending. */
+async function leftBefore(session: Session, pipeline: Pipeline): Promise<Requests> {
+  const fetch = (folder: string) => pendingAnswers(session, pipeline, [], folder);
+  return { total: 0, unit: 'call', each: [{ fetch }] };
+}
 
 /** What of the lists could not be asked is in no answer: it stays as it was set aside. */
 async function listRejects(

@@ -3,6 +3,8 @@ import type { Day } from '../../core/days.ts';
 import { asEtlError } from '../../core/errors.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
 import type { FetchRecord } from '../../core/records.ts';
+import type { SliceEntry } from '../../core/slices.ts';
+import { type Engine, quoteName, readParquet } from '../../engine/duckdb.ts';
 import type { Vault } from '../../extract/vault.ts';
 import { knownFetches } from '../../store/fetches.ts';
 import type { RunContext } from '../context.ts';
@@ -97,4 +99,21 @@ async function fetchesBehind(
       return entry ? [[day, entry.content.fetch_id] as const] : [];
     }),
   );
+}
+
+/** Every fetch that a row or a reject of the lake names, of these slices. Errors: of a file that cannot be read. */
+export async function fetchesNamed(
+  { lake }: RunContext,
+  engine: Engine,
+  slices: readonly SliceEntry[],
+): Promise<string[]> {
+  const rows = slices.flatMap((entry) => lake.rowsFile(entry) ?? []);
+  const rejects = slices.flatMap((entry) => lake.rejectsFile(entry) ?? []);
+  return [...(await distinct(engine, rows, 'fetch_id')), ...(await distinct(engine, rejects, 'fetch_id'))];
+}
+
+async function distinct(engine: Engine, files: readonly string[], column: string): Promise<string[]> {
+  if (files.length === 0) return [];
+  const rows = await engine.rows(`SELECT DISTINCT ${quoteName(column)} AS id FROM ${readParquet(files)}`);
+  return rows.map(({ id }) => String(id));
 }

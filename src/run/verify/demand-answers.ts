@@ -8,9 +8,8 @@ import { childrenOf, type Pipeline } from '../../core/pipeline.ts';
 import type { FetchRecord } from '../../core/records.ts';
 import { placeOf } from '../../store/fetches.ts';
 import type { RunContext } from '../context.ts';
-import { fetchesNamed } from '../prune/needs.ts';
 import type { Session } from '../session.ts';
-import { problemOf } from './answers-behind.ts';
+import { fetchesNamed, problemOf } from './answers-behind.ts';
 
 /** Of rows from that day on, which are made again from these fetches. Errors: `failed/missing_answer`. */
 export async function demandAnswers(

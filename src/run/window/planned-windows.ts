@@ -17,6 +17,8 @@ import { readFirstDay } from './first-day.ts';
 /** Requests of a report. */
 export interface WindowPlan extends Plan {
   readonly windows: readonly PlannedWindow[];
+  /** Whether a night asks for them, or somebody who wants a past range. */
+  readonly isOfNight: boolean;
 }
 
 export async function planInput(context: RunContext, pipeline: Pipeline): Promise<PlanInput> {
@@ -32,7 +34,7 @@ export async function planInput(context: RunContext, pipeline: Pipeline): Promis
 }
 
 export async function windowsOfNight(context: RunContext, pipeline: Pipeline): Promise<WindowPlan> {
-  return planOf(pipeline, planNight(await planInput(context, pipeline)));
+  return planOf(pipeline, planNight(await planInput(context, pipeline)), true);
 }
 
 export async function windowsToBackfill(
@@ -41,10 +43,10 @@ export async function windowsToBackfill(
   range: DayRange,
   refetch: boolean,
 ): Promise<WindowPlan> {
-  return planOf(pipeline, planBackfill(await planInput(context, pipeline), range, refetch));
+  return planOf(pipeline, planBackfill(await planInput(context, pipeline), range, refetch), false);
 }
 
-function planOf(pipeline: Pipeline, windows: readonly PlannedWindow[]): WindowPlan {
+function planOf(pipeline: Pipeline, windows: readonly PlannedWindow[], isOfNight: boolean): WindowPlan {
   return {
     pipeline,
     calls: windows.length,
@@ -52,6 +54,7 @@ function planOf(pipeline: Pipeline, windows: readonly PlannedWindow[]): WindowPl
     slices: windows.reduce((sum, { slices }) => sum + slices.length, 0),
     details: { windows: windows.map(windowEstimate) },
     windows,
+    isOfNight,
   };
 }
 

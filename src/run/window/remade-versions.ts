@@ -16,7 +16,7 @@ import type { ChangedSlice } from '../../normalise/told-slices.ts';
 import type { Session } from '../session.ts';
 import { sliceProblem } from '../verify/slice-problem.ts';
 import { historyOf, knownVersions, sightAt } from './order-versions.ts';
-import { takeFromVault } from './window.ts';
+import { normaliseInput, takeFromVault } from './window.ts';
 
 /** Fixes the history of the days of the range; returns how many slices were made again. Errors: `failed/no_history`. */
 export async function fixHistory(session: Session, items: Pipeline, range: DayRange): Promise<number> {
@@ -131,24 +131,12 @@ async function answersOf({ context }: Session, items: Pipeline, day: Day): Promi
 
 /** The items of the day as an answer told them. */
 async function toldThen({ context, engine }: Session, items: Pipeline, fetch: FetchRecord, day: Day, outDir: string) {
-  await mkdir(outDir, { recursive: true });
-  const { range, answer } = await takeFromVault(context, items, fetch, path.join(outDir, 'answer'));
-  const { slices } = await normalise(engine, {
-    pipeline: items,
-    range,
-    days: [day],
-    linesFile: answer.linesFile,
-    lines: answer.split.lines,
-    longestLineBytes: answer.split.longestLineBytes,
-    hasExponents: answer.split.hasExponents,
-    splitRejectsFile: answer.splitRejectsFile,
-    splitRejects: answer.split.rejects,
-    fetchId: fetch.fetch_id,
-    fetchedAt: fetch.finished_at,
-    rawAnswer: () => context.vault.answer(fetch),
-    timeZone: context.timeZone,
-    outDir: path.join(outDir, 'out'),
-    isKnown: () => false,
-  });
+  const folder = path.join(outDir, 'answer');
+  await mkdir(folder, { recursive: true });
+  const taken = await takeFromVault(context, items, fetch, folder);
+  const { slices } = await normalise(
+    engine,
+    normaliseInput(context, items, taken, [day], () => false),
+  );
   return slices[0];
 }

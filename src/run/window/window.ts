@@ -1,14 +1,13 @@
 /**
  * One window of one pipeline: the answer becomes slices of the lake. Two steps, so that the next answer can be on its way
- * while this one is normalised: `takeIn` calls the service (or reads the vault), `apply` changes the lake.
+ * while this one is normalised: `takeIn` calls the service (`takeFromVault` reads what it said), `applyWindow` changes the lake.
  */
-import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { isoTime } from '../../core/clock.ts';
 import { type Day, type DayRange, dayAt, daysOf } from '../../core/days.ts';
 import { guardSlice } from '../../core/guard.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
-import type { DriftRecord, FetchRecord } from '../../core/records.ts';
+import type { FetchRecord } from '../../core/records.ts';
 import { spanning } from '../../core/tracer.ts';
 import type { Engine } from '../../engine/duckdb.ts';
 import { receive, type SplitAnswer, splitAnswer } from '../../extract/answer.ts';
@@ -17,11 +16,12 @@ import { type Normalised, type NormalisedSlice, type NormaliseInput, normalise }
 import { reportCall } from '../../partner/reports.ts';
 import type { CheckedSlices } from '../../store/slices.ts';
 import type { Partner, RunContext } from '../context.ts';
+import type { Applied } from '../tally.ts';
 import { damagedDays } from '../verify/slice-problem.ts';
 import { isKnownAnswer } from './checked.ts';
 import { amendLosers } from './moved.ts';
 import { seedHistory, toldSlices, versionChanges } from './order-versions.ts';
-import { type SliceChanges, whatChanges } from './what-changed.ts';
+import { whatChanges } from './what-changed.ts';
 
 export interface TakenIn {
   readonly range: DayRange;
@@ -31,19 +31,7 @@ export interface TakenIn {
   readonly folder: string;
 }
 
-export interface WindowResult {
-  readonly rows: number;
-  readonly rejects: number;
-  readonly duplicates: number;
-  readonly changed: number;
-  readonly unchanged: number;
-  readonly held: number;
-  readonly drift: readonly DriftRecord[];
-  /** Of a report; absent where nothing changed. */
-  readonly changes?: SliceChanges;
-}
-
-/** Calls the service for a window; the answer is in the vault and split when this resolves. */
+/** Calls the service for a window; the answer is in the vault and split when this resolves. `folder` is there. */
 export async function takeIn(
   context: RunContext,
   partner: Partner,
@@ -51,7 +39,6 @@ export async function takeIn(
   range: DayRange,
   folder: string,
 ): Promise<TakenIn> {
-  await mkdir(folder, { recursive: true });
   const call = reportCall(
     partner.settings.calls,
     pipeline,
@@ -75,7 +62,6 @@ export async function takeFromVault(
   fetch: FetchRecord,
   folder: string,
 ): Promise<TakenIn> {
-  await mkdir(folder, { recursive: true });
   const answer = await splitAnswer(context.vault.answer(fetch, true), pipeline, folder);
   return { range: { from: fetch.window_from!, to: fetch.window_to! }, answer, fetch, folder };
 }
@@ -96,47 +82,56 @@ export async function applyWindow(
   pipeline: Pipeline,
   taken: TakenIn,
   options: ApplyOptions = {},
-): Promise<WindowResult> {
+): Promise<Applied> {
   const { range, fetch } = taken;
   const days = options.days ?? daysOf(range);
   const key = { range, sha256: fetch.sha256 ?? '', version: pipeline.version };
-  try {
-    const slices = await context.lake.slices(pipeline.name);
-    const { isReplay = false } = options;
-    const anew = options.anew ?? (isReplay ? await damagedDays(engine, context.lake, pipeline, days) : NO_DAYS);
-    const isKnown = !isReplay && isKnownAnswer(key, slices);
-    if (isKnown && !days.some((day) => anew.has(day))) return await unchangedResult(context, pipeline, taken, days);
-    const input: NormaliseInput = {
-      pipeline,
-      range,
-      days,
-      linesFile: taken.answer.linesFile,
-      lines: taken.answer.split.lines,
-      longestLineBytes: taken.answer.split.longestLineBytes,
-      hasExponents: taken.answer.split.hasExponents,
-      splitRejectsFile: taken.answer.splitRejectsFile,
-      splitRejects: taken.answer.split.rejects,
-      fetchId: fetch.fetch_id,
-      fetchedAt: fetch.finished_at,
-      rawAnswer: () => context.vault.answer(fetch),
-      timeZone: context.timeZone,
-      outDir: path.join(taken.folder, 'out'),
-      isKnown: (day, digest) => {
-        const entry = slices.get(day);
-        if (anew.has(day)) return false;
-        return entry?.content.digest === digest || entry?.held?.content.digest === digest;
-      },
-    };
-    const normalised = await spanning(context.tracer, 'normalise', { pipeline: pipeline.name }, () =>
-      normalise(engine, input),
-    );
-    await context.step('normalised', `${pipeline.name} ${range.from}`);
-    return await spanning(context.tracer, 'load', { pipeline: pipeline.name, rows: normalised.rows }, () =>
-      commitWindow(context, engine, pipeline, taken, normalised),
-    );
-  } finally {
-    await rm(taken.folder, { recursive: true, force: true });
-  }
+  const slices = await context.lake.slices(pipeline.name);
+  const { isReplay = false } = options;
+  const anew = options.anew ?? (isReplay ? await damagedDays(engine, context.lake, pipeline, days) : NO_DAYS);
+  const isSame = !isReplay && isKnownAnswer(key, slices);
+  if (isSame && !days.some((day) => anew.has(day))) return await unchangedResult(context, pipeline, taken, days);
+  const isKnown = (day: Day, digest: string) => {
+    const entry = slices.get(day);
+    if (anew.has(day)) return false;
+    return entry?.content.digest === digest || entry?.held?.content.digest === digest;
+  };
+  const input = normaliseInput(context, pipeline, taken, days, isKnown);
+  const normalised = await spanning(context.tracer, 'normalise', { pipeline: pipeline.name }, () =>
+    normalise(engine, input),
+  );
+  await context.step('normalised', `${pipeline.name} ${range.from}`);
+  return await spanning(context.tracer, 'load', { pipeline: pipeline.name, rows: normalised.rows }, () =>
+    commitWindow(context, engine, pipeline, taken, normalised),
+  );
+}
+
+/** What `normalise` makes of a response: slices of those days. */
+export function normaliseInput(
+  context: RunContext,
+  pipeline: Pipeline,
+  { range, answer, fetch, folder }: TakenIn,
+  days: readonly Day[],
+  isKnown: NormaliseInput['isKnown'],
+): NormaliseInput {
+  const { linesFile, splitRejectsFile, split } = answer;
+  return {
+    pipeline,
+    range,
+    days,
+    linesFile,
+    lines: split.lines,
+    longestLineBytes: split.longestLineBytes,
+    hasExponents: split.hasExponents,
+    splitRejectsFile,
+    splitRejects: split.rejects,
+    fetchId: fetch.fetch_id,
+    fetchedAt: fetch.finished_at,
+    rawAnswer: () => context.vault.answer(fetch),
+    timeZone: context.timeZone,
+    outDir: path.join(folder, 'out'),
+    isKnown,
+  };
 }
 
 async function commitWindow(
@@ -145,7 +140,7 @@ async function commitWindow(
   pipeline: Pipeline,
   taken: TakenIn,
   normalised: Normalised,
-): Promise<WindowResult> {
+): Promise<Applied> {
   const { range, fetch } = taken;
   await seedHistory(context, engine, pipeline, path.join(taken.folder, 'versions'));
   const decided: SliceChange[] = [];
@@ -226,7 +221,7 @@ async function unchangedResult(
   pipeline: Pipeline,
   taken: TakenIn,
   days: readonly Day[],
-): Promise<WindowResult> {
+): Promise<Applied> {
   const slices = await context.lake.slices(pipeline.name);
   const entries = days.flatMap((day) => slices.get(day) ?? []);
   const checked = checkedBy(context, pipeline, taken, days);

@@ -187,20 +187,20 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'file-fetched-once',
     about: 'a reductions file of another name is not fetched',
-    file: 'src/run/reductions/reductions.ts',
-    in: 'fetchReductions',
+    file: 'src/run/sources/file.ts',
+    in: 'requests',
     call: 'askName',
-    instead:
-      'async (...given) => { const name = await askName(...given); return plan.lastFile === null ? name : (taken ?? plan.lastFile); }',
+    instead: 'async (...given) => { const name = await askName(...given); return last ?? name; }',
     seed: 469,
   },
   {
     name: 'inbox-emptied-early',
     about: 'messages are taken out of the inbox before their rows are committed',
-    file: 'src/run/sources/inbox-drain.ts',
-    in: 'drainInbox',
+    file: 'src/run/sources/inbox.ts',
+    in: 'received',
     call: 'applyLines',
-    instead: 'async (...given) => { await removeDeliveries(context.state, last); return applyLines(...given); }',
+    instead:
+      'async (...given) => { await removeDeliveries(session.context.state, last); return applyLines(...given); }',
     seed: 44219,
   },
   {

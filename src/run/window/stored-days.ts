@@ -1,70 +1,40 @@
-/** Loads stored answers of reports again, day by day, and applies what is held of a day. */
+/** What is stored of the days of a report: answers in the raw store, and slices that are held. */
 import path from 'node:path';
-import { type Day, type DayRange, daysOf, maxDay, minDay } from '../../core/days.ts';
-import { asEtlError, EtlError } from '../../core/errors.ts';
-import { sliceText } from '../../core/log.ts';
+import { type Day, daysOf, maxDay, minDay } from '../../core/days.ts';
+import { EtlError } from '../../core/errors.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
 import type { FetchRecord } from '../../core/records.ts';
-import { spanning } from '../../core/tracer.ts';
 import type { SliceChange } from '../../lake/lake.ts';
 import type { RunContext } from '../context.ts';
 import { demandUnpruned } from '../prune/pruned.ts';
-import { type RunOutcome, runSession, type Session } from '../session.ts';
-import type { HeldDay, Replay } from '../sources/source.ts';
+import type { Session } from '../session.ts';
+import type { HeldDay, Request, Requests, Wanted } from '../sources/source.ts';
+import type { Applied } from '../tally.ts';
 import { demandKnown } from '../verify/demand-answers.ts';
 import { amendLosers } from './moved.ts';
 import { heldWithoutOutdated, historyOf, seedHistory, toldSlices, versionChanges } from './order-versions.ts';
 import { fixHistory } from './remade-versions.ts';
 import { applyWindow, takeFromVault } from './window.ts';
 
-/** Normalises the newest stored answer of every wanted day again, and loads what differs. */
-export function replayDays(
-  given: RunContext,
-  pipeline: Pipeline,
-  { command, range, isWanted }: Replay,
-): Promise<RunOutcome> {
-  return runSession(given, command, [pipeline], async (session) => {
-    const { context } = session;
-    const answers = await answersToReplay(context, pipeline, { range, isWanted });
-    session.tally.changed += await fixHistory(session, pipeline, range);
-    context.progress.begin(pipeline.name, answers.length, 'answer');
-    for (const [index, { fetch, days }] of answers.entries()) {
-      if (context.signal.aborted) break;
-      const fields = { pipeline: pipeline.name, slice: sliceText(days[0] ?? '', days.at(-1) ?? '') };
-      await spanning(context.tracer, 'window', fields, () => replayAnswer(session, pipeline, fetch, days, index));
-    }
-    context.progress.end(pipeline.name);
-  });
-}
-
-interface Wanted {
-  readonly range: DayRange;
-  readonly isWanted: (day: Day) => boolean;
-}
-
-async function replayAnswer(
-  session: Session,
-  pipeline: Pipeline,
-  fetch: FetchRecord,
-  days: Day[],
-  index: number,
-): Promise<void> {
+/** The newest stored answer of every wanted day. Histories that are damaged are made again first. */
+export async function storedDays(session: Session, pipeline: Pipeline, wanted: Wanted): Promise<Requests> {
   const { context, engine, tally } = session;
-  const { window_from: from, window_to: to } = fetch;
-  try {
-    const taken = await takeFromVault(context, pipeline, fetch, path.join(session.work, `replay-${index}`));
-    const result = await applyWindow(context, engine, pipeline, taken, { days, isReplay: true });
-    tally.add(result);
-    session.ledger.drift.push(...result.drift);
-    context.progress.window(pipeline.name, {
-      from: days[0]!,
-      to: days.at(-1)!,
-      rows: result.rows,
-      changed: result.changed,
-    });
-  } catch (thrown) {
-    tally.errors.push(asEtlError(thrown).about({ pipeline: pipeline.name, window: `${from}..${to}` }));
-  }
+  const answers = await answersToReplay(context, pipeline, wanted);
+  tally.changed += await fixHistory(session, pipeline, wanted.range);
+  const each = answers.map(({ fetch, days }): Request => {
+    const range = { from: days[0]!, to: days.at(-1)! };
+    return {
+      range,
+      fetch: async (folder) => {
+        const taken = await takeFromVault(context, pipeline, fetch, folder);
+        return {
+          apply: () => applyWindow(context, engine, pipeline, taken, { days, isReplay: true }),
+          shown: range,
+        };
+      },
+    };
+  });
+  return { total: each.length, unit: 'answer', each, isAhead: true, failuresInARow: Number.POSITIVE_INFINITY };
 }
 
 /**
@@ -124,18 +94,22 @@ async function answersToReplay(context: RunContext, pipeline: Pipeline, { range,
   return [...byFetch.values()].sort((a, b) => (a.fetch.fetch_id < b.fetch.fetch_id ? -1 : 1));
 }
 
-/** Applies a held slice. */
-export async function releaseDay(session: Session, pipeline: Pipeline, { day, held }: HeldDay): Promise<void> {
-  const { context } = session;
-  const versionsDir = path.join(session.work, 'versions');
-  await seedHistory(context, session.engine, pipeline, versionsDir);
+/** What is held of a day lies in the lake, not in the raw store: its slice becomes the one that counts. */
+export async function releaseDay(
+  { context, engine }: Session,
+  pipeline: Pipeline,
+  { day, held }: HeldDay,
+  folder: string,
+): Promise<Applied> {
+  const versionsDir = path.join(folder, 'versions');
+  await seedHistory(context, engine, pipeline, versionsDir);
   const whole = { content: held.content, ...context.lake.heldFiles(held) };
-  const folder = path.join(session.work, 'amended');
-  const rest = await heldWithoutOutdated(context, session.engine, pipeline, whole, path.join(folder, 'held'));
+  const amended = path.join(folder, 'amended');
+  const rest = await heldWithoutOutdated(context, engine, pipeline, whole, path.join(amended, 'held'));
   const content = rest?.content ?? held.content;
   const file = rest ? rest.files.file : whole.file;
-  const losers = await amendLosers(session.engine, context.lake, pipeline, [{ content, file }], folder);
-  const versions = await versionChanges(context, session.engine, pipeline, {
+  const losers = await amendLosers(engine, context.lake, pipeline, [{ content, file }], amended);
+  const versions = await versionChanges(context, engine, pipeline, {
     slices: [{ day, digest: content.digest, file }, ...toldSlices(losers)],
     at: content.fetched_at,
     fetchId: content.fetch_id,
@@ -143,5 +117,7 @@ export async function releaseDay(session: Session, pipeline: Pipeline, { day, he
   });
   const released: SliceChange[] = [{ kind: 'release', pipeline: pipeline.name, day }, ...(rest ? [rest] : [])];
   await context.lake.commit([...released, ...losers, ...versions]);
-  session.tally.changed += 1 + losers.length;
+  // What was set aside of it was counted when it was fetched.
+  const counted = { rejects: 0, duplicates: 0, unchanged: 0, held: 0, drift: [] };
+  return { ...counted, rows: content.rows, changed: 1 + losers.length };
 }
