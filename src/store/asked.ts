@@ -13,7 +13,7 @@ import { ACCOUNT, type AskedTable } from './tables.ts';
 /** Rows of a page: some 2 MB of text. */
 const PAGE = 20_000;
 /** Rows of a transaction. */
-const MOST_WRITTEN = 5000;
+const MOST_WRITTEN = 2000;
 
 /** `key`: the values of the key columns as a JSON array, null for what there is none of. */
 export type AskedKey = Omit<AskedTable, 'account' | 'pipeline'>;
