@@ -1,6 +1,7 @@
 -- What the program must remember between runs. One text for both engines: SQLite takes BIGINT and TEXT as they are, BYTES stands
--- for BLOB or BYTEA. Times are ISO 8601 UTC with milliseconds, days yyyy-mm-dd, flags 0 or 1, sums decimal text, lists and
--- objects JSON text. Every table carries the partner account that a row belongs to ('default' where there is one).
+-- for BLOB or BYTEA, and WITHOUT ROWID is left out for Postgres. Times are ISO 8601 UTC with milliseconds, days yyyy-mm-dd, flags
+-- 0 or 1, sums decimal text, lists and objects JSON text. Every table carries the partner account that a row belongs to
+-- ('default' where there is one).
 
 -- The version of this schema: one row.
 CREATE TABLE state_version (
@@ -178,6 +179,19 @@ CREATE INDEX fetch_of_run ON "fetch" (account, run_id);
 CREATE INDEX fetch_written ON "fetch" (account, seq);
 CREATE INDEX fetch_pruned ON "fetch" (account, pruned_at) WHERE pruned_at IS NOT NULL;
 CREATE INDEX fetch_pending ON "fetch" (account, pipeline, seq) WHERE is_applied = 0;
+
+-- What look-ups asked for: when each key was asked for last, what came of it, and how often in a row there was nothing. `key` is a JSON
+-- array of the values of the key columns. A memory aid: what is lost is asked for again. There may be a million, so SQLite keeps
+-- them once (WITHOUT ROWID), and not a second time in an index.
+CREATE TABLE asked (
+  account TEXT NOT NULL,
+  pipeline TEXT NOT NULL,
+  key TEXT NOT NULL,
+  asked_at TEXT NOT NULL,
+  outcome TEXT NOT NULL,
+  misses BIGINT NOT NULL,
+  PRIMARY KEY (account, pipeline, key)
+) WITHOUT ROWID;
 
 -- The lake's current slices, one a pipeline and day: what each holds, and the files that hold it, as paths under the home
 -- directory (null where there is nothing to hold). A file that no row here or in `hold` names is not part of the lake.

@@ -45,7 +45,7 @@ export async function openPostgresState(url: string): Promise<State> {
       await sql.raw(`CREATE SCHEMA IF NOT EXISTS ${SCHEMA}`).execute(tx);
     });
     await prepareSchema(state, `schema ${SCHEMA}`, async (script, tx) => {
-      await sql.raw(script.replaceAll('BYTES', 'BYTEA')).execute(tx);
+      await sql.raw(script.replaceAll('BYTES', 'BYTEA').replaceAll(' WITHOUT ROWID', '')).execute(tx);
     });
   } catch (error) {
     await state.close();

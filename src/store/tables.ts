@@ -143,6 +143,15 @@ export interface FetchTable {
   readonly is_applied: number | null;
 }
 
+export interface AskedTable {
+  readonly account: string;
+  readonly pipeline: string;
+  readonly key: Json;
+  readonly asked_at: Time;
+  readonly outcome: string;
+  readonly misses: number;
+}
+
 /** What a slice holds, or what is held of it. */
 interface ContentColumns {
   readonly account: string;
@@ -196,6 +205,7 @@ export interface StateTables {
   readonly run: RunTable;
   readonly drift: DriftTable;
   readonly fetch: FetchTable;
+  readonly asked: AskedTable;
   readonly slice: SliceTable;
   readonly hold: HoldTable;
   readonly lake_commit: LakeCommitTable;

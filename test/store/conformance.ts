@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { State, StateTransaction } from '../../src/store/state.ts';
 import { ACCOUNT } from '../../src/store/tables.ts';
+import { askedConformance } from './conformance/asked.ts';
 import { budgetConformance } from './conformance/budget.ts';
 import { fetchesConformance } from './conformance/fetches.ts';
 import { runsConformance } from './conformance/runs.ts';
@@ -135,4 +136,5 @@ export function stateConformance(newPlace: () => Promise<StatePlace>): void {
 
   describe('runs', () => runsConformance(open));
   describe('fetches', () => fetchesConformance(open));
+  describe('what was asked', () => askedConformance(open));
 }

@@ -21,3 +21,13 @@ export function forgetFetches(home: string, pipeline: string, fetchId?: string):
     }),
   );
 }
+
+/** As if look-ups had never asked for anything, or for none of the keys that look so. */
+export function forgetAskedKeys(home: string, like = '%'): Promise<void> {
+  return withState(home, (state) =>
+    state.write(async (tx) => {
+      const { numDeletedRows } = await tx.deleteFrom('asked').where('key', 'like', like).executeTakeFirstOrThrow();
+      if (numDeletedRows === 0n) throw new Error('nothing was asked for');
+    }),
+  );
+}

@@ -23,12 +23,11 @@ import { renameAnswers } from '../../store/slices.ts';
 import { Erasures, erasuresFolder } from '../masking/erasures.ts';
 import { type MaskScope, maskText, scopesOf } from '../masking/mask-text.ts';
 import { ErasureMasker } from '../masking/masker.ts';
-import { maskAsked } from './asked.ts';
 import { erasedTables, type Renamed, type Sought } from './columns.ts';
 import { dropLeftovers, type FileWork, keepReleased, maskCheckHolds, maskInbox } from './files.ts';
 import { itemsInLake, type LakeErasure, respellLake } from './lake.ts';
 import { redactRaw, wasMoved } from './raw.ts';
-import { maskState } from './state.ts';
+import { maskAsked, maskState } from './state.ts';
 
 export interface EraseRequest {
   readonly subIds: readonly string[];
@@ -190,7 +189,7 @@ class Erasing {
     const inbox = await maskInbox(work);
     await step('inbox', 'masked');
     const targets = await this.eraseTargets({ digests: lake.digests, fetches: await this.maskedFetches() });
-    const asked = await this.maskAsked();
+    const asked = await maskAsked(context, this.scopes, sought.erasures, isDryRun);
     const held = await maskCheckHolds(work, lake.digests);
     const rows = await maskState(context, sought.erasures, isDryRun);
     const records = asked + held + rows;
@@ -248,17 +247,6 @@ class Erasing {
       for await (const fetch of context.vault.fetches(pipeline.name))
         if (fetch.notes?.erased_at || wasMoved(fetch)) found.push(fetch);
     return found;
-  }
-
-  private async maskAsked(): Promise<number> {
-    const { context, engine, scopes, sought } = this;
-    const { isDryRun } = this.options;
-    let files = 0;
-    for (const pipeline of context.pipelines) {
-      const scope = scopes.get(pipeline.name);
-      if (scope) files += await maskAsked(context, engine, pipeline, { scope, sought, isDryRun });
-    }
-    return files;
   }
 
   private async eraseTargets(renamed: Renamed): Promise<Record<string, number | null>> {

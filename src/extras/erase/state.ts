@@ -1,8 +1,10 @@
 /** Words in the state in which an erased value may be cited: of errors, and of what was seen that the contract does not know. */
 
 import type { RunContext } from '../../run/context.ts';
+import { renameAsked } from '../../store/asked.ts';
 import { rewriteTexts, type TableTexts } from '../../store/rewrite.ts';
 import type { Erasures } from '../masking/erasures.ts';
+import { type MaskScope, maskJson } from '../masking/mask-text.ts';
 import { maskWords } from './words.ts';
 
 const WORDS_IN: readonly TableTexts[] = [
@@ -26,4 +28,19 @@ function masked(erasures: Erasures, text: string, column: string): string {
   const value: unknown = JSON.parse(text);
   const fresh = JSON.stringify(maskWords(erasures, value));
   return fresh === JSON.stringify(value) ? text : fresh;
+}
+
+/** What look-ups remember of the keys that were asked for. Returns how many keys were concerned. */
+export async function maskAsked(
+  { state, pipelines }: RunContext,
+  scopes: ReadonlyMap<string, MaskScope>,
+  erasures: Erasures,
+  isDryRun: boolean,
+): Promise<number> {
+  let keys = 0;
+  for (const { name } of pipelines) {
+    const scope = scopes.get(name);
+    if (scope) keys += await renameAsked(state, name, (key) => maskJson(erasures, key, scope), isDryRun);
+  }
+  return keys;
 }

@@ -1,4 +1,4 @@
-/** The plan of what a night follows up; following-due.ts says what that is. */
+/** The plan of what a night follows up; due.ts says what that is. */
 import type { Pipeline } from '../../core/pipeline.ts';
 import type { Engine } from '../../engine/duckdb.ts';
 import type { RunContext } from '../context.ts';
@@ -17,9 +17,10 @@ async function planFollowing(
   context: RunContext,
   engine: Engine,
   pipeline: Pipeline,
+  folder: string,
   findDue: FindDue,
 ): Promise<FollowingPlan> {
-  await readAsked(engine, context, pipeline);
+  await readAsked(engine, context, pipeline, folder);
   try {
     const following = await findDue(context, engine, pipeline);
     const { calls, due, leftOut } = following;
@@ -30,10 +31,15 @@ async function planFollowing(
   }
 }
 
-export const planProcesses: PlanFollowing = (context, engine, pipeline) =>
-  planFollowing(context, engine, pipeline, processesDue);
+export const planProcesses: PlanFollowing = (context, engine, pipeline, folder) =>
+  planFollowing(context, engine, pipeline, folder, processesDue);
 
-export const planLinks: PlanFollowing = (context, engine, pipeline) =>
-  planFollowing(context, engine, pipeline, linksDue);
+export const planLinks: PlanFollowing = (context, engine, pipeline, folder) =>
+  planFollowing(context, engine, pipeline, folder, linksDue);
 
-type PlanFollowing = (context: RunContext, engine: Engine, pipeline: Pipeline) => Promise<FollowingPlan>;
+type PlanFollowing = (
+  context: RunContext,
+  engine: Engine,
+  pipeline: Pipeline,
+  folder: string,
+) => Promise<FollowingPlan>;

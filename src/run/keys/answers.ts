@@ -11,7 +11,7 @@ import { observeRows } from '../merge/observing.ts';
 import type { Session } from '../session.ts';
 import type { Into, Response } from '../sources/source.ts';
 import type { Applied } from '../tally.ts';
-import { noteAsked } from './asked.ts';
+import { noteObserved } from './asked.ts';
 import { askingOf } from './keys-calls.ts';
 import { linesOf } from './lookup-lines.ts';
 
@@ -83,7 +83,7 @@ export async function applyAnswers(
     fetchId: newestOf(fetches) ?? ledger.runId,
     outDir: path.join(folder, 'slices'),
   };
-  const applied = await observeRows(session, observed, into, (table) => noteAsked(engine, context, pipeline, table));
+  const applied = await observeRows(session, observed, into, (table) => noteObserved(engine, context, pipeline, table));
   const { duplicates, drift } = applied;
   return { ...applied, duplicates: duplicates + lines.duplicates, drift: [...lines.drift, ...drift] };
 }

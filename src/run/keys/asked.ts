@@ -1,80 +1,93 @@
-/**
- * When each thing was last asked for, and what came of it: `state/asked/<pipeline>.parquet`. The plan of a night hangs on it.
- *
- * It is a memory aid and not truth: when it is lost, everything is asked for again. It stands apart from the lake because an
- * answer that changes nothing writes nothing there.
- */
-import { mkdir, rm } from 'node:fs/promises';
+/** What was asked when, between the state and DuckDB, where the plan of a night joins it with what could be asked. */
+import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { isoTime } from '../../core/clock.ts';
 import { OBSERVED_FROM, type Pipeline } from '../../core/pipeline.ts';
-import { moveIntoPlace } from '../../disk/atomic.ts';
-import { type Engine, quoteName, quoteText, readParquet } from '../../engine/duckdb.ts';
+import { FileSink } from '../../disk/sink.ts';
+import { type Engine, quoteName, quoteText, type Row } from '../../engine/duckdb.ts';
 import { versionsOf } from '../../normalise/told.ts';
+import { askedLines, forgetAsked, type Noted, noteAsked } from '../../store/asked.ts';
 import type { RunContext } from '../context.ts';
 
-/** Things that nobody has asked for since are forgotten after so many days. */
+/** Keys that nobody has asked for since are forgotten after so many days. */
 const KEPT_DAYS = 400;
+/** Rows that are brought from DuckDB to the state at once. */
+const PAGE = 20_000;
 
-export function askedFile({ paths }: Pick<RunContext, 'paths'>, pipeline: Pipeline): string {
-  return path.join(paths.state, 'asked', `${pipeline.name}.parquet`);
-}
-
-/** Makes table `asked` with the things' columns, `asked_at`, `outcome` and `misses`, how often in a row there was nothing. */
-export async function readAsked(engine: Engine, context: Pick<RunContext, 'paths'>, pipeline: Pipeline): Promise<void> {
-  const file = askedFile(context, pipeline);
-  const things = thingColumns(pipeline);
-  await engine.run(
-    `CREATE OR REPLACE TABLE asked (${[...things, ...OWN].map(({ name, type }) => `${quoteName(name)} ${type}`).join(', ')})`,
-  );
+/**
+ * Makes table `asked` with the key's columns, `asked_at`, `outcome` and `misses`, how often in a row there was nothing. A million keys
+ * take 4 s of a busy core.
+ */
+export async function readAsked(
+  engine: Engine,
+  { state }: Pick<RunContext, 'state'>,
+  pipeline: Pipeline,
+  folder: string,
+): Promise<void> {
+  const columns = keyColumns(pipeline).map(({ name, type }, i) => `key[${i + 1}]::${type} AS ${quoteName(name)}`);
+  const scratch = path.join(folder, `${pipeline.name}-asked.ndjson`);
+  const sink = await FileSink.open(scratch);
+  let isEmpty = true;
   try {
-    await engine.run(`INSERT INTO asked BY NAME SELECT * FROM ${readParquet([file])}`);
-  } catch {
-    await engine.run('DELETE FROM asked'); // not there yet, or damaged: everything counts as never asked
+    for await (const lines of askedLines(state.db, pipeline.name)) {
+      isEmpty = false;
+      await sink.write(Buffer.from(lines));
+    }
+  } finally {
+    await sink.close();
   }
+  const lines = `read_json(${quoteText(scratch)}, format = 'newline_delimited', records = true,
+    columns = {key: 'VARCHAR[]', asked_at: 'VARCHAR', outcome: 'VARCHAR', misses: 'BIGINT'})`;
+  const none = `(SELECT NULL::VARCHAR[] AS key, NULL AS asked_at, NULL::VARCHAR AS outcome, NULL::BIGINT AS misses LIMIT 0)`;
+  await engine.run(
+    `CREATE OR REPLACE TABLE asked AS
+     SELECT ${columns.join(', ')}, asked_at::TIMESTAMPTZ AS asked_at, outcome, misses FROM ${isEmpty ? none : lines}`,
+  );
+  await rm(scratch, { force: true });
 }
 
-const OWN = [
-  { name: 'asked_at', type: 'TIMESTAMPTZ' },
-  { name: 'outcome', type: 'VARCHAR' },
-  { name: 'misses', type: 'BIGINT' },
-] as const;
-
-function thingColumns(pipeline: Pipeline) {
+function keyColumns(pipeline: Pipeline) {
   return versionsOf(pipeline).of.map((name) => {
     const kind = pipeline.columns.find((c) => c.column === name)?.kind;
     return { name, type: kind === 'money' ? 'DECIMAL(18,6)' : 'VARCHAR' };
   });
 }
 
-/** Notes what the table `told` says was answered. Answers older than what is noted already count for nothing. */
-export async function noteAsked(engine: Engine, context: RunContext, pipeline: Pipeline, told: string): Promise<void> {
-  await readAsked(engine, context, pipeline);
-  const things = thingColumns(pipeline).map(({ name }) => quoteName(name));
-  const list = things.join(', ');
-  const same = things.map((thing) => `n.${thing} IS NOT DISTINCT FROM a.${thing}`).join(' AND ');
+/** Notes what the table `observed` says was answered. */
+export async function noteObserved(
+  engine: Engine,
+  { state, clock }: Pick<RunContext, 'state' | 'clock'>,
+  pipeline: Pipeline,
+  observed: string,
+): Promise<void> {
+  const columns = keyColumns(pipeline).map(({ name, type }) => `${quoteName(name)}::${type}::VARCHAR`);
   const from = quoteName(OBSERVED_FROM);
-  const file = askedFile(context, pipeline);
-  const beside = `${file}.tmp`;
-  const forgotten = isoTime(context.clock.now() - KEPT_DAYS * 86_400_000);
-  await mkdir(path.dirname(file), { recursive: true });
-  await rm(beside, { force: true });
   await engine.run(
-    `COPY (
-       WITH newest AS (
-         SELECT ${list}, max(${from}) AS asked_at, arg_max(outcome, ${from}) AS outcome, count(*) AS times,
-           bool_or(outcome = 'found') AS was_found
-         FROM ${told} WHERE ${from} IS NOT NULL GROUP BY ${list})
-       SELECT ${things.map((thing) => `n.${thing}`).join(', ')}, greatest(n.asked_at, a.asked_at) AS asked_at,
-         CASE WHEN a.asked_at >= n.asked_at THEN a.outcome ELSE n.outcome END AS outcome,
-         CASE WHEN a.asked_at >= n.asked_at THEN a.misses WHEN n.outcome = 'found' THEN 0
-           WHEN n.was_found THEN 1 ELSE coalesce(a.misses, 0) + n.times END AS misses
-       FROM newest AS n LEFT JOIN asked AS a ON ${same}
-       UNION ALL
-       SELECT a.* FROM asked AS a WHERE a.asked_at > TIMESTAMPTZ ${quoteText(forgotten)}
-         AND NOT EXISTS (SELECT 1 FROM newest AS n WHERE ${same})
-     ) TO ${quoteText(beside)} (FORMAT parquet, COMPRESSION zstd)`,
+    `CREATE OR REPLACE TABLE noted AS SELECT *, row_number() OVER () AS place FROM (
+       SELECT to_json([${columns.join(', ')}])::VARCHAR AS key, strftime(max(${from}), '%Y-%m-%dT%H:%M:%S.%gZ') AS asked_at,
+         arg_max(outcome, ${from}) AS outcome, count(*) AS times, bool_or(outcome = 'found') AS was_found
+       FROM ${observed} WHERE ${from} IS NOT NULL GROUP BY key)`,
   );
-  await engine.run('DROP TABLE asked');
-  await moveIntoPlace(beside, file);
+  try {
+    for (let at = 0; ; at += PAGE) {
+      const rows = await engine.rows(`SELECT * FROM noted WHERE place > ${at} AND place <= ${at + PAGE}`);
+      await noteAsked(state, pipeline.name, rows.map(notedOf));
+      if (rows.length < PAGE) break;
+    }
+  } finally {
+    await engine.run('DROP TABLE noted');
+  }
+  await forgetAsked(state, pipeline.name, isoTime(clock.now() - KEPT_DAYS * 86_400_000));
+}
+
+/** Found it has no misses; not found behind a find it has one. */
+function notedOf(row: Row): Noted {
+  const [isFound, wasFound] = [row.outcome === 'found', row.was_found === true];
+  return {
+    key: String(row.key),
+    asked_at: String(row.asked_at),
+    outcome: String(row.outcome),
+    misses: isFound ? 0 : wasFound ? 1 : Number(row.times),
+    isMissAgain: !isFound && !wasFound,
+  };
 }

@@ -52,7 +52,7 @@ export async function planEans(
   const scratch = path.join(folder, `${pipeline.name}-list`);
   try {
     await loadList(engine, list.questions, scratch);
-    await readAsked(engine, context, pipeline);
+    await readAsked(engine, context, pipeline, folder);
     const sql = dueSql(context, pipeline, variants, keysOf);
     const counts = await engine.rows(`SELECT reason, count(*) AS n FROM (${sql}) GROUP BY reason ORDER BY reason`);
     const due = Object.fromEntries(counts.map((row) => [String(row.reason), Number(row.n)]));

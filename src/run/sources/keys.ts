@@ -4,14 +4,13 @@
  * asked again, so a night that was cut off goes on where it was.
  */
 import path from 'node:path';
-import { isoTime } from '../../core/clock.ts';
 import type { Day } from '../../core/days.ts';
 import { asEtlError } from '../../core/errors.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
-import { Engine, quoteText, readParquet } from '../../engine/duckdb.ts';
+import { quoteText, readParquet } from '../../engine/duckdb.ts';
+import { askedOutcomes, newestAsked } from '../../store/asked.ts';
 import type { RunContext } from '../context.ts';
 import { applyAnswers, pendingAnswers } from '../keys/answers.ts';
-import { readAsked } from '../keys/asked.ts';
 import { askingOf } from '../keys/keys-calls.ts';
 import type { KeysPlan } from '../keys/keys-plan.ts';
 import { hasHold, pendingIds, storedSince } from '../merge/stored.ts';
@@ -95,17 +94,8 @@ async function listRejects(
 }
 
 /** What came of the keys when they were asked last. */
-async function askedStatus(context: RunContext, pipeline: Pipeline): Promise<LookupStatus> {
-  const engine = await Engine.open({ tempDir: context.paths.work });
-  try {
-    await readAsked(engine, context, pipeline);
-    const rows = await engine.rows(
-      'SELECT outcome, count(*) AS n, max(epoch_ms(asked_at)) AS at FROM asked GROUP BY outcome ORDER BY outcome',
-    );
-    const outcomes = Object.fromEntries(rows.map((row) => [String(row.outcome), Number(row.n)]));
-    const newestMs = Math.max(0, ...rows.map((row) => Number(row.at)));
-    return { outcomes, asked_at: newestMs === 0 ? null : isoTime(newestMs) };
-  } finally {
-    engine.close();
-  }
+async function askedStatus({ state }: RunContext, { name }: Pipeline): Promise<LookupStatus> {
+  const found = await askedOutcomes(state.db, name);
+  const outcomes = Object.fromEntries(found.map(({ outcome, keys }) => [outcome, keys]));
+  return { outcomes, asked_at: await newestAsked(state.db, name) };
 }

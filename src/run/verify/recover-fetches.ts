@@ -8,6 +8,7 @@ import { isoTime } from '../../core/clock.ts';
 import { asEtlError } from '../../core/errors.ts';
 import { isNamed, type Pipeline } from '../../core/pipeline.ts';
 import type { FetchRecord } from '../../core/records.ts';
+import { newestAsked } from '../../store/asked.ts';
 import { fetchesByObject, insertMissing, pathOf } from '../../store/fetches.ts';
 import { gatheredLines, responseIn } from '../../store/gather.ts';
 import { readMemo, writeMemo } from '../../store/memo.ts';
@@ -61,12 +62,16 @@ export async function recoverFetches(context: RunContext): Promise<void> {
     }
 }
 
-/** What is newer than the lake's newest slice may say what the lake does not have yet; to take an answer in twice changes nothing. */
+/**
+ * What is newer than the lake's newest slice may say what the lake does not have yet, and what is newer than all that is noted as asked is
+ * noted when it is applied. To take an answer in twice changes nothing.
+ */
 async function recoverGathered(context: RunContext, pipeline: Pipeline): Promise<void> {
   const { vault, state, log } = context;
   const named = new Set<string>();
   for await (const { object } of fetchesByObject(state.db, pipeline.name)) named.add(object);
-  const since = await newestSlice(context, pipeline);
+  const [slice, asked] = [await newestSlice(context, pipeline), await newestAsked(state.db, pipeline.name)];
+  const since = asked !== null && asked < slice ? asked : slice;
   let found = 0;
   for await (const { name } of vault.place.list(rawPrefix(pipeline.name, 'gathered')))
     if (!named.has(name))

@@ -1,6 +1,5 @@
 /** Nights of commission look-ups against the sandbox: what is asked, what is stored, what comes into the warehouse. */
-import { rm, truncate } from 'node:fs/promises';
-import path from 'node:path';
+import { truncate } from 'node:fs/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { runRelease, runReplay } from '../../../src/run/again.ts';
 import { explain, listRejects } from '../../../src/run/status/explain.ts';
@@ -9,6 +8,7 @@ import { verify } from '../../../src/run/verify/verify.ts';
 import { listEans, openLookupWorld, rateDifferences, rowsOf } from '../../support/lookups.ts';
 import { loseLake } from '../../support/lost-lake.ts';
 import type { World } from '../../support/nights.ts';
+import { forgetAskedKeys } from '../../support/state.ts';
 
 let world: World;
 let eans: readonly string[];
@@ -311,7 +311,7 @@ describe('replay', () => {
     const same = await world.within((context) => runReplay(context, 'commission-rates', range));
     expect(same).toMatchObject({ exitCode: 0, run: { summary: { slices_changed: 0 } } });
     await loseLake(world.home, 'commission-rates', 'commission-reductions');
-    await rm(path.join(world.home, 'state/asked'), { recursive: true });
+    await forgetAskedKeys(world.home);
     const again = await world.within((context) => runReplay(context, 'commission-rates', range));
     expect(again.errors).toEqual([]);
     expect(await rowsOf(world, table)).toEqual(before);

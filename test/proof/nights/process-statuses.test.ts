@@ -1,7 +1,5 @@
 /** Nights of process statuses: which processes are asked for, when, by which address, and what becomes of the answers. */
 import { createHash } from 'node:crypto';
-import { rm } from 'node:fs/promises';
-import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isoTime } from '../../../src/core/clock.ts';
 import { newId } from '../../../src/core/ids.ts';
@@ -18,6 +16,7 @@ import { fetchOf } from '../../extract/lookup-scene.ts';
 import { rowsOf } from '../../support/lookups.ts';
 import { loseLake } from '../../support/lost-lake.ts';
 import type { World } from '../../support/nights.ts';
+import { forgetAskedKeys } from '../../support/state.ts';
 import {
   calling,
   deliver,
@@ -304,7 +303,7 @@ describe('what was stored', () => {
     const replay = () => world.within((context) => runReplay(context, STATUSES, { from: first, to: world.today() }));
     expect(await replay()).toMatchObject({ exitCode: 0, run: { summary: { slices_changed: 0 } } });
     await loseLake(world.home, 'process-statuses');
-    await rm(path.join(world.home, 'state/asked'), { recursive: true });
+    await forgetAskedKeys(world.home);
     expect((await replay()).errors).toEqual([]);
     expect(await rowsOf(world, table)).toEqual(before);
     expect(asked()).toBe(calls);

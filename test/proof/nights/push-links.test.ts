@@ -1,6 +1,4 @@
 /** Nights of links: which addresses in push messages are followed, how often, and what becomes of the answers. */
-import { rm } from 'node:fs/promises';
-import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runReplay } from '../../../src/run/again.ts';
 import type { Step } from '../../../src/run/context.ts';
@@ -13,6 +11,7 @@ import { verify } from '../../../src/run/verify/verify.ts';
 import { rowsOf } from '../../support/lookups.ts';
 import { loseLake } from '../../support/lost-lake.ts';
 import type { World } from '../../support/nights.ts';
+import { forgetAskedKeys } from '../../support/state.ts';
 import {
   deliver,
   deliverPushes,
@@ -270,7 +269,7 @@ describe('a night', () => {
     await many(3);
     await night(LINKS);
     const before = await versions();
-    await rm(path.join(world.home, 'state'), { recursive: true });
+    await forgetAskedKeys(world.home);
     pass(world, MINUTE);
     expect((await night(LINKS)).run.summary).toMatchObject({ calls: 3, slices_changed: 0 });
     expect((await night(LINKS)).run.summary).toMatchObject({ calls: 0 });
