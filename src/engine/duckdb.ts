@@ -3,9 +3,16 @@
  *
  * Rows cross into JavaScript only where there are few of them. Decimals and 64-bit integers cross as text or bigint.
  */
+import { createRequire } from 'node:module';
 import { type DuckDBConnection, DuckDBInstance, type DuckDBValue } from '@duckdb/node-api';
 import { EtlError } from '../core/errors.ts';
 import { LIMITS } from '../core/limits.ts';
+
+// The client drops a byte order mark at the beginning of a text that it hands over: such a text would be taken for another one.
+const accessors: { textDecoder: InstanceType<typeof TextDecoder> } = createRequire(import.meta.url)(
+  '@duckdb/node-api/lib/vectors/dataAccessors.js',
+);
+accessors.textDecoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 export interface EngineOptions {
   /** Where it may spill; made when missing. */

@@ -17,3 +17,12 @@ test('what was read from files is not held in memory: a run reads as many as its
   const held = `SELECT memory_usage_bytes FROM duckdb_memory() WHERE tag = 'EXTERNAL_FILE_CACHE'`;
   expect(await engine.row(held)).toEqual({ memory_usage_bytes: 0n });
 });
+
+test('a text comes over with every character, a byte order mark at its beginning as well', async () => {
+  const dir = await mkdtemp(path.join(tmpdir(), 'etl-engine-'));
+  onTestFinished(() => rm(dir, { recursive: true, force: true }));
+  const engine = await Engine.open({ tempDir: path.join(dir, 'spill') });
+  onTestFinished(() => engine.close());
+  const [short, long] = ['\ufeffa', '\ufeffan id that is longer than twelve bytes'];
+  expect(await engine.row(`SELECT ${quoteText(short)} AS short, ${quoteText(long)} AS long`)).toEqual({ short, long });
+});

@@ -88,6 +88,7 @@ export async function runErase(context: RunContext, request: EraseRequest, step 
       erasing.errors.push(erasing.silenced(asEtlError(thrown)));
       return null;
     });
+    if (erasing.errors.length === 0) erasing.errors.push(...(await leftOf(session, engine, request, work)));
     tally.errors.push(...erasing.errors);
     // What the publication before could not load, it may have named by its key.
     tally.errors.splice(0, Infinity, ...tally.errors.map((error) => erasing.unnamed(error)));
@@ -121,6 +122,25 @@ export async function plannedErase(context: RunContext, request: EraseRequest): 
   } finally {
     engine.close();
   }
+}
+
+/** Looks again, as if nothing had been done: what is found now was not erased. */
+async function leftOf(context: RunContext, engine: Engine, request: EraseRequest, folder: string): Promise<EtlError[]> {
+  const looking = await Erasing.begin(context, engine, request, {
+    runId: 'look-again',
+    folder,
+    step: NO_STEP,
+    isDryRun: true,
+  });
+  const { slices, lake, answers, files, targets } = await looking.carryOut();
+  const left = Object.entries({ slices, lake, answers, files, ...targets }).filter(([, count]) => count !== 0);
+  if (left.length === 0) return looking.errors;
+  const where = left.map(([place, count]) => `${place} ${count ?? 'not reached'}`).join(', ');
+  return [
+    new EtlError('failed', 'not_erased', `not everything was erased; what is left, by place: ${where}`, {
+      hint: 'run the same command again; if it stays, tell the developers of partner-etl',
+    }),
+  ];
 }
 
 function demandValues({ subIds, orders }: EraseRequest): void {

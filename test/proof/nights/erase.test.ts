@@ -1,13 +1,13 @@
 /** Erasing values for a person's request: no trace is left, sums stay, and what the service sends again is masked. */
-import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { type EraseStep, plannedErase, runErase } from '../../../src/extras/erase/erase.ts';
 import { runRebuild, runReplay } from '../../../src/run/again.ts';
 import { verify } from '../../../src/run/verify/verify.ts';
 import { type ErasureScene, openErasureScene } from '../../support/erasure.ts';
 import { rowsOf } from '../../support/lookups.ts';
-import type { World } from '../../support/nights.ts';
+import { openWorld, type World } from '../../support/nights.ts';
 import { filesUnder } from '../../support/retention.ts';
 import { tracesOf } from '../../support/traces.ts';
 
@@ -221,4 +221,32 @@ describe('an erasure that is killed', () => {
     expect(await differences()).toEqual([]);
     expect(await versions()).toEqual(versionsBefore);
   });
+});
+
+it('a value that begins with a byte order mark is erased as any other', async () => {
+  const marked = await openWorld({ ordersPerDay: 8, lookbackDays: 2, windowDays: 2 });
+  onTestFinished(() => marked.close());
+  const subId = '\ufeffa-person-of-ours';
+  // Not every row has a label to be replaced.
+  for (const item of [0, 1, 2, 3, 4, 5])
+    for (const endpoint of ['promotions', 'orders'] as const)
+      marked.sandbox.addFault({ kind: 'raw-value', field: 'subId', json: '"\\ufeffa-person-of-ours"', item, endpoint });
+  expect((await marked.night()).errors).toEqual([]);
+  const found = () =>
+    marked.within(async ({ targets }) => {
+      const rows = await targets[0]!.query(
+        `SELECT sub_id FROM warehouse.fact_order_item UNION ALL SELECT sub_id FROM warehouse.fact_promotion_day`,
+        1000,
+      );
+      return rows.rows.flat().filter((text) => String(text).includes('a-person-of-ours'));
+    });
+  expect(new Set(await found())).toEqual(new Set([subId]));
+  const erasure = await marked.within((context) => runErase(context, { subIds: [subId], orders: [] }));
+  expect(erasure).toMatchObject({ outcome: { exitCode: 0 }, record: { is_complete: true } });
+  expect(await found()).toEqual([]);
+  for (const name of await readdir(marked.home, { recursive: true })) {
+    const file = path.join(marked.home, name);
+    if ((await stat(file)).isFile())
+      expect([name, (await readFile(file)).includes('a-person-of-ours')]).toEqual([name, false]);
+  }
 });
