@@ -37,7 +37,7 @@ export interface Surroundings {
 export type Input = Readable & { readonly isTTY?: boolean };
 
 /**
- * Before an action runs, `settle` has been told the global options; log and progress are made when first asked for.
+ * Before an action runs, `settle` has been given the global options; log and progress are made when first asked for.
  * The exit code is 0 unless the action says otherwise with `finish` or throws.
  */
 export class CliContext {
@@ -80,7 +80,7 @@ export class CliContext {
     return context;
   }
 
-  /** stdout for what moves the cursor itself: whoever writes here takes out what others could have put into a text. */
+  /** stdout for what moves the cursor itself: what writes here takes out what others could have put into a text. */
   get terminal(): Writer {
     return this.surroundings.stdout;
   }
@@ -89,7 +89,7 @@ export class CliContext {
     return this.surroundings.stdin ?? null;
   }
 
-  /** What starts this program as another process; that of the package unless told. */
+  /** What starts this program as another process; that of the package unless given. */
   get program(): readonly string[] {
     return this.surroundings.program ?? [process.execPath, path.join(this.packageRoot, 'bin', 'partner-etl.js')];
   }

@@ -35,7 +35,7 @@ export function envLines(values: Readonly<Record<string, string>>): string[] {
 async function ownText(file: string, uid: number | null): Promise<string | null> {
   let handle: FileHandle;
   try {
-    // A pipe must not keep us waiting for whoever fills it.
+    // A pipe must not keep us waiting for the one who fills it.
     handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;

@@ -7,14 +7,14 @@ export type InterruptName = 'SIGINT' | 'SIGTERM';
 const EXIT_OF: Readonly<Record<InterruptName, number>> = { SIGINT: 130, SIGTERM: 143 };
 
 export interface InterruptOptions {
-  /** Tells the operator that the first one was heard. */
+  /** Says to the operator that the first one was heard. */
   readonly say: (text: string) => void;
   /** Ends the program at once. */
   readonly exit: (code: number) => void;
 }
 
 export class Interrupt {
-  /** What the operator is told; a command that has no slices says something else. */
+  /** What the operator reads; a command that has no slices says something else. */
   notice = 'finishing the slice in hand, press again to stop at once';
   private readonly controller = new AbortController();
   private isPressed = false;

@@ -1,16 +1,16 @@
-/** Opens the app for a command that moves data: its spans go to a collector where one is named, and people are told what came of it. */
+/** Opens the app for a command that moves data: its spans go to a collector where one is named, and its outcome is printed. */
 import { openApp } from '../app.ts';
 import { isoTime } from '../core/clock.ts';
 import { asEtlError, EtlError } from '../core/errors.ts';
 import { openTracing } from '../extras/tracing/tracing.ts';
-import { tellAlerts } from '../run/alerts/alerts.ts';
+import { sendAlerts } from '../run/alerts/alerts.ts';
 import type { Unstarted } from '../run/alerts/run-causes.ts';
 import type { RunContext } from '../run/context.ts';
 import { INTERRUPTED } from '../run/tally.ts';
 import type { CliContext } from './context.ts';
 
 export interface RunWords {
-  /** Whose run it is, where one that cannot begin is to be told: nobody watches a night. */
+  /** Whose run it is, where one that cannot begin is to be reported: nobody watches a night. */
   readonly pipelines?: (context: RunContext) => readonly string[];
 }
 
@@ -34,13 +34,13 @@ export async function withRun<T>(
     throw thrown;
   } finally {
     // Who asked for the end waits for it.
-    if (!isInterrupted(signal)) await tellAlerts(app.context, config.alerts, unstarted);
+    if (!isInterrupted(signal)) await sendAlerts(app.context, config.alerts, unstarted);
     await tracing.close();
     await app.close();
   }
 }
 
-/** A name that was mistyped is told to who typed it. */
+/** A name that was mistyped is answered where it was typed. */
 const NO_PIPELINE = 'no_pipeline';
 
 function isInterrupted({ aborted, reason }: AbortSignal): boolean {

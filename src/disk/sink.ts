@@ -59,11 +59,11 @@ export class FileSink {
     this.gatheredBytes = 0;
     if (this.isKept && this.unsyncedBytes >= SYNC_BYTES && !this.syncing) this.syncSoFar();
     this.underWay = this.handle.writev(parts);
-    // Told to whoever writes or closes next; until then nobody listens.
+    // Thrown by the next write or close; until then nobody listens.
     this.underWay.catch(() => undefined);
   }
 
-  /** Beside the writing; whether it worked is told by the sync at the file's end. */
+  /** Beside the writing; whether it worked shows in the sync at the file's end. */
   private syncSoFar(): void {
     this.unsyncedBytes = 0;
     const done = () => {

@@ -119,8 +119,13 @@ function factTable(thing: CatalogueThing, pipeline: Pipeline, traps: readonly Tr
     };
   });
   const { schema, name, kind } = thing;
-  const told = { about: pipeline.about, grain: grainOf(pipeline), source: pipeline.answer, pipeline: pipeline.name };
-  return { ...NO_EXTRAS, schema, name, kind, ...told, traps: trapsOn(traps, nameOf(thing)), columns };
+  const described = {
+    about: pipeline.about,
+    grain: grainOf(pipeline),
+    source: pipeline.answer,
+    pipeline: pipeline.name,
+  };
+  return { ...NO_EXTRAS, schema, name, kind, ...described, traps: trapsOn(traps, nameOf(thing)), columns };
 }
 
 function grainOf({ key, versions, source }: Pipeline): string {
@@ -164,8 +169,8 @@ function commentedTable(thing: CatalogueThing, traps: readonly Trap[]): DocTable
     traps: trapsOn(traps, `${nameOf(thing)}.${c.name}`),
   }));
   const args = thing.parameters.map((parameter) => ({ name: parameter, about: '' }));
-  const told = { about: comment ?? '', grain: null, arguments: args, traps: trapsOn(traps, nameOf(thing)) };
-  return { ...NO_EXTRAS, schema, name, kind, ...told, columns };
+  const described = { about: comment ?? '', grain: null, arguments: args, traps: trapsOn(traps, nameOf(thing)) };
+  return { ...NO_EXTRAS, schema, name, kind, ...described, columns };
 }
 
 function plainColumn({ name, type }: CatalogueThing['columns'][number], about: string) {

@@ -5,7 +5,7 @@ import { mkdir, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { dayAt } from '../core/days.ts';
 import { asEtlError, EtlError, EXIT } from '../core/errors.ts';
-import { fieldsAbout, logWith, TOLD_AT_END } from '../core/log.ts';
+import { fieldsAbout, logWith, SAID_AT_END } from '../core/log.ts';
 import type { Pipeline } from '../core/pipeline.ts';
 import type { BudgetWait, PublishedRecord, RunRecord, RunResult, RunSummary } from '../core/records.ts';
 import { spanning } from '../core/tracer.ts';
@@ -158,7 +158,7 @@ async function perform(
       code: error.code,
       ...(error.hint === undefined ? {} : { fix: error.hint }),
       ...fieldsAbout(error.concern),
-      [TOLD_AT_END]: true,
+      [SAID_AT_END]: true,
     });
   const summary = { ...tally.summary(), ...howItWent(context.budgetWaits(), waitedBefore, published) };
   const run = await ledger.end(resultOf(session), tally.exitCode(), summary);

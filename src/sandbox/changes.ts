@@ -19,7 +19,7 @@ interface ItemName {
   readonly orderItemId: string;
 }
 
-/** `all`: the items themselves, so that the three reports go on telling one story. */
+/** `all`: the items themselves, so that the three reports go on agreeing. */
 export type ChangedReport = ReportName | 'all';
 
 /** New values of an item; amounts and percentages as decimal text with at most two digits after the point. */

@@ -42,7 +42,7 @@ export interface Controls {
    */
   truth(report: ReportName, from: Day, to: Day): Iterable<TruthRow>;
   /**
-   * EANs that the sandbox knew when it began: the first `count` of those of the catalogue (4,000, which it is unless told)
+   * EANs that the sandbox knew when it began: the first `count` of those of the catalogue (4,000, which it is unless given)
    * and then of the series. Refuses (usage) more than there are.
    */
   eans(count?: number): readonly string[];
@@ -55,14 +55,14 @@ export interface Controls {
   truthOfProduct(ean: string, country: string, language: string): ProductTruth | undefined;
   /** The newest reductions file now, as the service documents it. */
   reductionsFile(): { readonly name: string; readonly text: string };
-  /** Push messages that were made until now, oldest first, forged ones too; they tell what becomes of them later. */
+  /** Push messages that were made until now, oldest first, forged ones too; they show what becomes of them later. */
   pushes(): readonly PushMessage[];
   /** Those of the service's own, and how often they arrived. */
   pushTruth(): readonly PushTruth[];
   /** Refuses (usage) what leads nowhere on loopback. */
   addPushRoute(route: PushRoute): void;
   /**
-   * Carries out every attempt that is due by the sandbox's clock, one message after the other unless told, and resolves when
+   * Carries out every attempt that is due by the sandbox's clock, one message after the other unless asked otherwise, and resolves when
    * all are over: at most one attempt of each message while the clock stands still.
    */
   deliverDue(options?: { readonly concurrency?: number }): Promise<DeliveryResult[]>;
@@ -143,7 +143,7 @@ function controlAnswer(
   query: URLSearchParams,
   body: string,
 ): Answer | Promise<Answer> {
-  const told = (name: string) => query.get(name) ?? '';
+  const text = (name: string) => query.get(name) ?? '';
   switch (action) {
     case 'POST faults':
       return each(parsed(body), (fault) => sandbox.addFault(fault));
@@ -175,12 +175,12 @@ function controlAnswer(
     case 'GET commission-truth':
       return json(
         200,
-        sandbox.truthOfCommission(told('ean'), query.get('condition') ?? 'NEW', query.get('price')) ?? null,
+        sandbox.truthOfCommission(text('ean'), query.get('condition') ?? 'NEW', query.get('price')) ?? null,
       );
     case 'GET product-truth':
-      return json(200, sandbox.truthOfProduct(told('ean'), told('country'), told('language')) ?? null);
+      return json(200, sandbox.truthOfProduct(text('ean'), text('country'), text('language')) ?? null);
     case 'GET eans':
-      return json(200, query.has('count') ? sandbox.eans(Number(told('count'))) : sandbox.eans());
+      return json(200, query.has('count') ? sandbox.eans(Number(text('count'))) : sandbox.eans());
     case 'GET reductions-file':
       return json(200, sandbox.reductionsFile());
     default:

@@ -1,7 +1,7 @@
 /** Days as text, remembered: a file or a bulk answer writes the same few hundred days over and over. */
 import { type Day, dayOfNumber } from '../core/days.ts';
 
-/** More days than any answer tells; only a clock that is set about a lot meets more, and begins anew. */
+/** More days than any answer holds; only a clock that is set about a lot meets more, and begins anew. */
 const REMEMBERED = 10_000;
 
 const known = new Map<number, Day>();

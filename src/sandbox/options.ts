@@ -1,4 +1,4 @@
-/** How a sandbox is set up, and what it is set to where nothing is told. */
+/** How a sandbox is set up, and what it is set to where nothing is given. */
 import { type Day, parseDay } from '../core/days.ts';
 import { EtlError } from '../core/errors.ts';
 import { UNKNOWN_EAN_STATUSES, UNKNOWN_EAN_WAYS, type UnknownEan } from './catalogue/retailer.ts';
@@ -15,31 +15,31 @@ export interface SandboxOptions {
   readonly ordersPerDay: number;
   /** The sandbox's clock, milliseconds since the epoch. */
   readonly now: () => number;
-  /** There are no orders before it; 2020-01-01 unless told. */
+  /** There are no orders before it; 2020-01-01 unless given. */
   readonly firstDay?: Day;
-  /** Always on 127.0.0.1; any free port unless told. */
+  /** Always on 127.0.0.1; any free port unless given. */
   readonly port?: number;
   readonly tokenTtlSeconds?: number;
-  /** Made from the seed unless told. */
+  /** Made from the seed unless given. */
   readonly clientId?: string;
   readonly clientSecret?: string;
   readonly limits?: SandboxLimits;
-  /** Answer as gzip when asked to; true unless told. */
+  /** Answer as gzip when asked to; true unless given. */
   readonly gzip?: boolean;
-  /** What a bulk commission request with an unknown EAN comes to: `refuse` unless told, with status 400 unless told. */
+  /** What a bulk commission request with an unknown EAN comes to: `refuse` unless given, with status 400 unless given. */
   readonly unknownEan?: UnknownEan['as'];
   readonly unknownEanStatus?: UnknownEan['status'];
   /** EANs that have commissions and reductions beyond the catalogue; 480,000 make a reductions file of 13 MB. */
   readonly seriesLength?: number;
   /** How long a process stays pending. */
   readonly processSeconds?: number;
-  /** How a second subscription for a url is refused; `process` unless told. */
+  /** How a second subscription for a url is refused; `process` unless given. */
   readonly urlTaken?: UrlTaken;
   /** Where on loopback pushes are sent that are meant for public urls. */
   readonly pushRoutes?: readonly PushRoute[];
-  /** How long a receiver may take to answer, in real time; 5,000 ms unless told. */
+  /** How long a receiver may take to answer, in real time; 5,000 ms unless given. */
   readonly pushTimeoutMs?: number;
-  /** Delivers what is due by itself; null, which it is unless told: only by hand (`deliverDue`). */
+  /** Delivers what is due by itself; null, which it is unless given: only by hand (`deliverDue`). */
   readonly deliver?: Pace | null;
 }
 
@@ -66,7 +66,7 @@ function checkDelivery({ pushTimeoutMs = PUSH_TIMEOUT_MS, deliver }: SandboxOpti
   if (!(concurrency >= 1)) throw badOption(`deliver: concurrency ${concurrency} is not 1 or more`);
 }
 
-/** The options with what stands for those that were not told; refuses (usage) what cannot be. */
+/** The options with what stands for those that were not given; refuses (usage) what cannot be. */
 export function settingsOf(options: SandboxOptions): SandboxSettings {
   const { seed, ordersPerDay, unknownEan, unknownEanStatus, seriesLength, urlTaken } = options;
   if (!(ordersPerDay >= 1 && ordersPerDay <= 1_000_000))

@@ -1,7 +1,7 @@
 /**
  * The partner service on loopback: stateful, deterministic, complete. Tests, the demo and benchmarks run against it.
  *
- * What it tells hangs only on the seed, the settings, the changes made, and its clock. Nothing is stored on disk.
+ * What it says depends only on the seed, the settings, the changes made, and its clock. Nothing is stored on disk.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';

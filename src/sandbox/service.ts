@@ -37,7 +37,7 @@ export interface Parts extends Changeable, PushParts {
   readonly service: Service;
 }
 
-/** What the parts are told of their surroundings. */
+/** What the parts know of their surroundings. */
 export interface PartsSurroundings {
   /** The sandbox's clock. */
   readonly now: () => number;

@@ -1,7 +1,7 @@
-/** Tells people what shows without a run: what is late, messages that stay away, runs that were killed or could not begin. */
+/** Sends what shows without a run: what is late, messages that stay away, runs that were killed or could not begin. */
 import type { AlertSettings } from '../config/alerts.ts';
 import { dayAt } from '../core/days.ts';
-import { tellAlerts } from '../run/alerts/alerts.ts';
+import { sendAlerts } from '../run/alerts/alerts.ts';
 import type { Unstarted } from '../run/alerts/run-causes.ts';
 import type { RunContext } from '../run/context.ts';
 import { readSchedule, type ScheduleState } from '../store/scheduled.ts';
@@ -24,7 +24,7 @@ export async function watchForAlerts(
     const nowMs = clock.now();
     const schedule = (await readSchedule(state.db).catch(() => null)) ?? {};
     const unstarted = neverBegun(schedule, nowMs - runLimitMinutes * 60_000 - GONE_AFTER_MS);
-    await tellAlerts({ ...context, today: dayAt(nowMs, timeZone) }, settings, unstarted);
+    await sendAlerts({ ...context, today: dayAt(nowMs, timeZone) }, settings, unstarted);
     await clock.sleep(EVERY_MS, signal).catch(() => undefined); // rejected: it is over
   }
 }

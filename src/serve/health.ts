@@ -1,4 +1,4 @@
-/** Whether `serve` is alive and ready, and the routes that tell it. */
+/** Whether `serve` is alive and ready, and the routes that say so. */
 import type { FastifyInstance } from 'fastify';
 import { isoTime } from '../core/clock.ts';
 import type { SchedulerView } from './schedule/scheduler.ts';

@@ -18,7 +18,7 @@ export class OpenParts {
     return this.parts.map(({ name }) => name);
   }
 
-  /** What was opened last is closed first; a failure is told and does not keep the rest open. */
+  /** What was opened last is closed first; a failure is logged and does not keep the rest open. */
   async close(): Promise<void> {
     for (let part = this.parts.at(-1); part; part = this.parts.at(-1)) {
       try {

@@ -17,8 +17,8 @@ export interface ProgramOptions {
   readonly program: readonly string[];
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
-  /** Told every line that it writes to stderr. */
-  readonly tell: (line: string) => void;
+  /** Gets every line that it writes to stderr. */
+  readonly onLine: (line: string) => void;
 }
 
 /** What is sent to a process that is to stop. */
@@ -34,7 +34,7 @@ export type ProgramEnd =
 export interface StartedProgram {
   /** Never rejects. */
   readonly ended: Promise<ProgramEnd>;
-  /** Asks it to end after the slice in hand; the reason is told in the run's record. */
+  /** Asks it to end after the slice in hand; the reason stands in the run's record. */
   stop(reason: EtlError): void;
   /** Ends it at once, by force. */
   kill(): void;
@@ -46,13 +46,13 @@ const MOST_OUTPUT_CHARS = 4 * 1024 * 1024;
 const LINES_KEPT = 20;
 
 /** Starts the program with these arguments, behind which it prints one JSON document on stdout. */
-export function programStarter({ program, cwd, env, tell }: ProgramOptions): StartProgram {
+export function programStarter({ program, cwd, env, onLine }: ProgramOptions): StartProgram {
   return (words) => {
     const [file = '', ...before] = program;
     const child = spawn(file, [...before, ...words], { cwd, env, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
-    child.on('error', () => undefined); // told by how it ends
+    child.on('error', () => undefined); // its end shows that
     return {
-      ended: endOf(child, tell),
+      ended: endOf(child, onLine),
       stop: ({ code, message, hint = '' }) => {
         if (!child.connected) return;
         child.send({ stop: { code, message, hint } } satisfies StopRequest, () => undefined);
@@ -62,7 +62,7 @@ export function programStarter({ program, cwd, env, tell }: ProgramOptions): Sta
   };
 }
 
-async function endOf(child: ChildProcess, tell: (line: string) => void): Promise<ProgramEnd> {
+async function endOf(child: ChildProcess, onLine: (line: string) => void): Promise<ProgramEnd> {
   let output = '';
   const said: string[] = [];
   child.stdout?.setEncoding('utf8').on('data', (text: string) => {
@@ -71,7 +71,7 @@ async function endOf(child: ChildProcess, tell: (line: string) => void): Promise
   if (child.stderr)
     createInterface({ input: child.stderr }).on('line', (line) => {
       if (said.push(line) > LINES_KEPT) said.shift();
-      tell(line);
+      onLine(line);
     });
   const how = await new Promise<{ code: number | null; signal: string | null; error?: Error }>((resolve) => {
     child.once('error', (error) => {

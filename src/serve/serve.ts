@@ -28,9 +28,9 @@ export interface ServeOptions {
   readonly version: string;
   /** What the locks' holder is called. */
   readonly command: string;
-  /** Told when messages are taken and runs are started. */
+  /** Called when messages are taken and runs are started. */
   readonly onReady: (addresses: Addresses) => void;
-  /** Told what has not ended long after it was asked to: whoever is told ends the program. */
+  /** Gets what has not ended long after it was asked to, and ends the program. */
   readonly onHung: (names: readonly string[]) => void;
 }
 
@@ -92,7 +92,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     const working = scheduler?.work(signal);
     parts.add('the scheduled run', async () => working);
     const watching = watchForAlerts(context, options.alerts, settings.runLimitMinutes);
-    parts.add('telling alerts', async () => watching);
+    parts.add('sending alerts', async () => watching);
     onReady({ url: receiving?.url ?? null, health: `${admin.url}/healthz` });
     await untilAborted(signal);
   } finally {

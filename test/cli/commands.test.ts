@@ -88,7 +88,7 @@ describe('before the first run', () => {
     expect(await document('rejects')).toMatchObject({ code: 0, said: [] });
   });
 
-  it('there is no warehouse to query or to verify, and the fix is told', async () => {
+  it('there is no warehouse to query or to verify, and the fix is said', async () => {
     const sql = await typed(['sql', 'SELECT 1']);
     expect(sql).toMatchObject({ code: 1, out: '' });
     expect(sql.err).toContain('fix: load something first: partner-etl run');
@@ -213,15 +213,15 @@ describe('looking at it', () => {
     expect(out).toMatch(
       /^2 things need you:\n {2}the last run failed: partner-etl replay orders .*\n {2}4 days could not be fetched: partner-etl run\n\n/,
     );
-    const told = lines(out);
-    expect(told).toContainEqual(
+    const shown = lines(out);
+    expect(shown).toContainEqual(
       expect.stringMatching(
         new RegExp(`^promotions \\| ${to} \\| 0 d \\| [\\d,]+ \\| 6 \\| 0 \\| 0 \\| 0 \\| 0 \\| 0$`),
       ),
     );
     expect(out).toContain(`promotions       ${from} ██████ ${to}`);
-    expect(told).toContain('duckdb: holds everything that the lake holds');
-    expect(told.filter((line) => /^r\w{18} \| run \| 2026-03-20T/.test(line)).length).toBeGreaterThan(2);
+    expect(shown).toContain('duckdb: holds everything that the lake holds');
+    expect(shown.filter((line) => /^r\w{18} \| run \| 2026-03-20T/.test(line)).length).toBeGreaterThan(2);
     expect(await document('status')).toMatchObject({
       code: 0,
       said: { today: '2026-03-20', holds: [], targets: [{ slices_behind: 0 }] },
@@ -253,10 +253,12 @@ describe('looking at it', () => {
   it('explain: content with its sums, fetches, versions', async () => {
     const { code, out } = await typed(['explain', 'orders', from]);
     expect(code).toBe(0);
-    const told = lines(out);
-    expect(told[0]).toMatch(new RegExp(`^orders ${from}: \\d+ rows, 0 rejects, 0 duplicates dropped, (open|settled)$`));
-    expect(told).toContainEqual(expect.stringMatching(/^(\| )?commission \| \d+\.\d{6}$/));
-    expect(told).toEqual(expect.arrayContaining(['Fetches:', 'Versions in duckdb:']));
+    const shown = lines(out);
+    expect(shown[0]).toMatch(
+      new RegExp(`^orders ${from}: \\d+ rows, 0 rejects, 0 duplicates dropped, (open|settled)$`),
+    );
+    expect(shown).toContainEqual(expect.stringMatching(/^(\| )?commission \| \d+\.\d{6}$/));
+    expect(shown).toEqual(expect.arrayContaining(['Fetches:', 'Versions in duckdb:']));
     expect(await document('explain', 'orders', from)).toMatchObject({
       code: 0,
       said: { pipeline: 'orders', day: from, targets: [{ target: 'duckdb', receipts: { rows: [expect.any(Array)] } }] },

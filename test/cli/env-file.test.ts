@@ -37,7 +37,7 @@ describe('.env', () => {
     expect(await readEnvFile(await folderWith(OURS, mode), {}, uid)).toMatchObject({ PARTNER_CLIENT_ID: 'me' });
   });
 
-  test.each([0o640, 0o604, 0o620, 0o644, 0o666])('is refused with mode %o, and the fix is told', async (mode) => {
+  test.each([0o640, 0o604, 0o620, 0o644, 0o666])('is refused with mode %o, and the fix is said', async (mode) => {
     await expect(readEnvFile(await folderWith(OURS, mode), {}, uid)).rejects.toMatchObject({
       ...{ kind: 'usage', code: 'env_file', hint: 'chmod 600 .env' },
       message: expect.stringContaining(mode.toString(8)),

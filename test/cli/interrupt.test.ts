@@ -39,7 +39,7 @@ test('a run that is asked to stop by what began it has not been interrupted: the
 });
 
 test.each([null, undefined, 'stop', { stop: true }, { stop: { code: 1 } }])(
-  '%j means that whoever began the run is gone',
+  '%j means that who began the run is gone',
   (message) => {
     expect(stopReason(message)).toMatchObject({
       code: 'interrupted',

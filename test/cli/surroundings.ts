@@ -27,7 +27,7 @@ export class TextWriter implements Writer {
   }
 }
 
-/** A clock that stands still until it is moved; who sleeps on it sleeps until told to stop. */
+/** A clock that stands still until it is moved; who sleeps on it sleeps until it is asked to stop. */
 export class HandClock implements Clock {
   ms = Date.parse('2026-03-01T08:00:00Z');
 

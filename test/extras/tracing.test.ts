@@ -173,7 +173,7 @@ describe('a collector that is', () => {
     expect(collector.heads.map(({ path }) => path)).toEqual(['/mine']);
   });
 
-  it('refusing is told once, at the end', async () => {
+  it('refusing is said once, at the end', async () => {
     collector.status = 400;
     const { close } = await traced({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
     await close();
@@ -190,7 +190,7 @@ describe('a collector that is', () => {
     expect(log).toEqual(['the last spans did not reach the collector']);
   });
 
-  it('no address is wrong usage, and what stands there is not told', async () => {
+  it('no address is wrong usage, and what stands there is not said', async () => {
     await expect(traced({ OTEL_EXPORTER_OTLP_ENDPOINT: 'my-secret:thing' })).rejects.toMatchObject({
       code: 'bad_endpoint',
       message: 'OTEL_EXPORTER_OTLP_ENDPOINT is no address that spans can be sent to',

@@ -23,8 +23,8 @@ export class SubscriptionScene {
   readonly scene: Scene;
   readonly vault: RawStore;
   readonly stop = new AbortController();
-  /** Ids of processes that were told of. */
-  readonly told: string[] = [];
+  /** Ids of processes that were reported. */
+  readonly reported: string[] = [];
   testPath = '/retailer/subscriptions/test/{id}';
   /** Where calls go, but not those for tokens; else the scripted service. */
   baseUrl: string | undefined;
@@ -65,8 +65,8 @@ export class SubscriptionScene {
   }
 
   following(more: { readonly waits?: boolean; readonly timeoutMs?: number } = {}) {
-    const started = ({ id }: { readonly id: string }) => void this.told.push(id);
-    return { waits: true, timeoutMs: 300_000, ...more, started, testsAll: () => void this.told.push('all') };
+    const started = ({ id }: { readonly id: string }) => void this.reported.push(id);
+    return { waits: true, timeoutMs: 300_000, ...more, started, testsAll: () => void this.reported.push('all') };
   }
 
   /** What the service answers next, in order. */
@@ -108,7 +108,7 @@ export function started(status = 'PENDING', more: object = {}): Script {
   return answer(202, statusText(status, more));
 }
 
-export function told(status = 'PENDING', more: object = {}): Script {
+export function answered(status = 'PENDING', more: object = {}): Script {
   return answer(200, statusText(status, more));
 }
 

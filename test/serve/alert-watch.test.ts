@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { neverBegun, watchForAlerts } from '../../src/serve/alert-watch.ts';
 import { type ScheduleState, writeSchedule } from '../../src/store/scheduled.ts';
-import { alertsOf, openWebhook, told, type Webhook } from '../support/alerts.ts';
+import { alertsOf, openWebhook, sent, type Webhook } from '../support/alerts.ts';
 import { openWorld, type World } from '../support/nights.ts';
 
 const AT = '2026-03-20T01:30:00.000Z';
@@ -54,7 +54,7 @@ it('it looks every five minutes, in the day that it is by then, until it is over
   clock.set(clock.now() + 86_400_000);
   await clock.advance(1);
   await clock.asleep((ms) => ms === 300_000);
-  expect(told(hook)).toEqual(['firing run/orders:new']);
+  expect(sent(hook)).toEqual(['firing run/orders:new']);
   stop.abort();
   await watching;
 });

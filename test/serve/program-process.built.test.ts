@@ -9,22 +9,22 @@ import { homePaths } from '../../src/core/home.ts';
 import { programStarter, type StartProgram } from '../../src/serve/program-process.ts';
 import { fileLocks } from '../../src/store/file-locks.ts';
 
-async function starter(): Promise<{ readonly start: StartProgram; readonly home: string; readonly told: string[] }> {
+async function starter(): Promise<{ readonly start: StartProgram; readonly home: string; readonly said: string[] }> {
   const home = await mkdtemp(path.join(tmpdir(), 'etl-program-'));
   onTestFinished(() => rm(home, { recursive: true, force: true }));
-  const told: string[] = [];
+  const said: string[] = [];
   const program = [process.execPath, path.join(inject('build'), 'src/main.js')];
   const env = { PARTNER_ETL_HOME: home };
-  return { start: programStarter({ program, cwd: home, env, tell: (line) => told.push(line) }), home, told };
+  return { start: programStarter({ program, cwd: home, env, onLine: (line) => said.push(line) }), home, said };
 }
 
 test('a command tells its exit code, what it printed, and what it said', async () => {
-  const { start, told } = await starter();
+  const { start, said } = await starter();
   const status = await start(['status', '--json']).ended;
   expect(status).toMatchObject({ kind: 'ended', exitCode: EXIT.done, document: { runs: [] } });
   const refused = await start(['release', 'orders', '2026-03-01', '--json']).ended;
   expect(refused).toMatchObject({ kind: 'ended', exitCode: EXIT.usage, document: null });
-  expect(told).toContainEqual('partner-etl: orders 2026-03-01 is not held');
+  expect(said).toContainEqual('partner-etl: orders 2026-03-01 is not held');
 });
 
 test('a run that finds the lock taken ends with its exit code', async () => {
@@ -35,7 +35,7 @@ test('a run that finds the lock taken ends with its exit code', async () => {
 });
 
 test('what cannot be started is lost, with the reason', async () => {
-  const start = programStarter({ program: ['/no/such/program'], cwd: '/', env: {}, tell: () => undefined });
+  const start = programStarter({ program: ['/no/such/program'], cwd: '/', env: {}, onLine: () => undefined });
   const run = start(['run']);
   run.stop(new EtlError('failed', 'interrupted', 'too late'));
   expect(await run.ended).toMatchObject({ kind: 'lost', how: expect.stringContaining('could not be started') });

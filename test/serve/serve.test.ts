@@ -67,7 +67,7 @@ async function serving(startRun: StartRun, signal: AbortSignal): Promise<Served>
   return served;
 }
 
-it('what has not ended 19 seconds after it was asked to is told by its name, and its run is ended by force', async () => {
+it('what has not ended 19 seconds after it was asked to is said by its name, and its run is ended by force', async () => {
   const stop = new AbortController();
   const heard: string[] = [];
   let kill: () => void = () => undefined;

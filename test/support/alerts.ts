@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { AlertSettings } from '../../src/config/alerts.ts';
 import { loadConfig } from '../../src/config.ts';
 import { homePaths } from '../../src/core/home.ts';
-import { tellAlerts } from '../../src/run/alerts/alerts.ts';
+import { sendAlerts } from '../../src/run/alerts/alerts.ts';
 import type { AlertDocument } from '../../src/run/alerts/message.ts';
 import type { Unstarted } from '../../src/run/alerts/run-causes.ts';
 import { readMemo } from '../../src/store/memo.ts';
@@ -25,17 +25,17 @@ export interface Webhook {
 
 export async function openWebhook(): Promise<Webhook> {
   const bodies: string[] = [];
-  const told = { status: 200 as number | null, asked: 0 };
+  const sent = { status: 200 as number | null, asked: 0 };
   const server = createServer((request, response) => {
     let body = '';
     request.setEncoding('utf8').on('data', (text: string) => {
       body += text;
     });
     request.on('end', () => {
-      told.asked += 1;
-      if (told.status === null) return request.socket.destroy();
-      if (told.status === 200) bodies.push(body);
-      return response.writeHead(told.status).end('ok');
+      sent.asked += 1;
+      if (sent.status === null) return request.socket.destroy();
+      if (sent.status === 200) bodies.push(body);
+      return response.writeHead(sent.status).end('ok');
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -44,13 +44,13 @@ export async function openWebhook(): Promise<Webhook> {
     url: `http://127.0.0.1:${port}/services/T000/B000/very-secret-part`,
     bodies,
     get status() {
-      return told.status;
+      return sent.status;
     },
     set status(status) {
-      told.status = status;
+      sent.status = status;
     },
     get asked() {
-      return told.asked;
+      return sent.asked;
     },
     close: () => new Promise((resolve) => server.close(() => resolve())),
   };
@@ -71,7 +71,7 @@ export interface MailServer {
 export async function openMailServer(): Promise<MailServer> {
   const mails: string[] = [];
   const said: string[] = [];
-  const told = { isOpen: true };
+  const sent = { isOpen: true };
   const sockets = new Set<Socket>();
   const server = createTcpServer((socket) => {
     sockets.add(socket);
@@ -100,7 +100,7 @@ export async function openMailServer(): Promise<MailServer> {
           isData = true;
           say('354 go on');
         } else if (word === 'QUIT') socket.end('221 bye\r\n');
-        else say(told.isOpen ? '250 fine' : '451 try again later');
+        else say(sent.isOpen ? '250 fine' : '451 try again later');
       }
     });
     say('220 here');
@@ -111,10 +111,10 @@ export async function openMailServer(): Promise<MailServer> {
     mails,
     said,
     get isOpen() {
-      return told.isOpen;
+      return sent.isOpen;
     },
     set isOpen(isOpen) {
-      told.isOpen = isOpen;
+      sent.isOpen = isOpen;
     },
     close: async () => {
       for (const socket of sockets) socket.destroy();
@@ -129,7 +129,7 @@ export async function alertsOf(world: World, env: Readonly<Record<string, string
   return (await loadConfig({ env: all, cwd: world.home, packageRoot })).alerts;
 }
 
-/** Only the pause between two looks at a lock passes by itself while is told; a channel's time limit is longer. */
+/** Only the pause between two looks at a lock passes by itself while is said; a channel's time limit is longer. */
 const LOCK_POLL_MS = 200;
 const NIGHT_PAUSE_MS = 100_000;
 
@@ -141,7 +141,7 @@ export async function tell(
 ): Promise<void> {
   world.clock.passUpTo(LOCK_POLL_MS);
   try {
-    const one = () => world.within((context) => tellAlerts(context, settings, unstarted));
+    const one = () => world.within((context) => sendAlerts(context, settings, unstarted));
     await Promise.all(Array.from({ length: times }, one));
   } finally {
     world.clock.passUpTo(NIGHT_PAUSE_MS);
@@ -149,7 +149,7 @@ export async function tell(
 }
 
 /** What a generic webhook was sent, as `status key:state …`. */
-export function told({ bodies }: Webhook): string[] {
+export function sent({ bodies }: Webhook): string[] {
   return bodies.map((body) => {
     const { status, causes } = JSON.parse(body) as AlertDocument;
     return [status, ...causes.map(({ key, state }) => `${key}:${state}`)].join(' ');

@@ -172,7 +172,7 @@ function shown(text: string): string {
   return JSON.stringify(cut(text, 40));
 }
 
-/** Sets the exit code and tells which calls failed. */
+/** Sets the exit code and says which calls failed. */
 function finish(cli: CliContext, { answers, errors }: LookUpResult<unknown>): void {
   const [first] = errors;
   if (first) cli.finish(exitCodeOf(first));
@@ -270,9 +270,9 @@ const RATE_COLUMNS: readonly TableColumn[] = [
 /** A table of what was found, without columns in which nothing stands, and a line for each of the others. */
 function tellCommissions(cli: CliContext, answers: readonly ShownAnswer<ListedEan>[]): void {
   const rows = answers.flatMap(({ question, record }) => (record === null ? [] : [rateRow(cli, question, record)]));
-  const isTold = RATE_COLUMNS.map((_, i) => rows.some((row) => row[i] !== ''));
-  const told = <T>(values: readonly T[]) => values.filter((_, i) => isTold[i]);
-  if (rows.length > 0) printTable(uncut(cli.stdout), told(RATE_COLUMNS), rows.map(told));
+  const isFilled = RATE_COLUMNS.map((_, i) => rows.some((row) => row[i] !== ''));
+  const filled = <T>(values: readonly T[]) => values.filter((_, i) => isFilled[i]);
+  if (rows.length > 0) printTable(uncut(cli.stdout), filled(RATE_COLUMNS), rows.map(filled));
   for (const { question, outcome, reason, record } of answers)
     if (record === null) cli.stdout.write(`${question.ean}: ${words(outcome)}: ${foreign(cli, reason)}\n`);
 }
@@ -285,10 +285,10 @@ function uncut(out: Writer): Writer {
 function rateRow(cli: CliContext, { ean, condition, price }: ListedEan, record: ExactObject): string[] {
   const amount = (name: string) => foreign(cli, plainText(record.get(name)));
   // Version 3 of the interface says `price`, later ones `unitPrice`.
-  const told = amount('unitPrice') || amount('price') || (price ?? '');
+  const shownPrice = amount('unitPrice') || amount('price') || (price ?? '');
   const rates = ['fixedAmount', 'percentage', 'totalCost', 'totalCostWithoutReduction'].map(amount);
   const boundaries = objectsIn(record, 'reductions').map((boundary) => boundaryText(boundary));
-  return [ean, condition, told, ...rates, foreign(cli, boundaries.join('; '))];
+  return [ean, condition, shownPrice, ...rates, foreign(cli, boundaries.join('; '))];
 }
 
 /** `≤ 32.65: −15.92, 2018-05-03..2018-05-04` */

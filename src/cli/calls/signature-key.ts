@@ -1,4 +1,4 @@
-/** What a public key is, for people: whoever compares fingerprints sees whether it is the one that they know. */
+/** What a public key is, for people: by comparing fingerprints people see whether it is the one that they know. */
 import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
 import type { SignatureKey } from '../../extract/subscription-shapes.ts';
 
@@ -19,8 +19,8 @@ export function keyFacts({ type, publicKey }: Pick<SignatureKey, 'type' | 'publi
     .digest('hex');
   const bits = key.asymmetricKeyDetails?.modulusLength ?? null;
   const kind = key.asymmetricKeyType ?? 'unknown';
-  const isAsTold = kind === type.trim().toLowerCase();
-  return { bits, sha256, broken: isAsTold ? null : `it is of type ${kind}` };
+  const isAsListed = kind === type.trim().toLowerCase();
+  return { bits, sha256, broken: isAsListed ? null : `it is of type ${kind}` };
 }
 
 function keyIn(publicKey: string): KeyObject | null {

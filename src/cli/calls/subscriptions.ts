@@ -149,8 +149,8 @@ async function updateOne(cli: CliContext, text: string, options: UpdateOptions):
   const { wished, ...followed } = await withApp(cli, (context) =>
     updateSubscription(context, id, change, followingOf(cli, options)),
   );
-  const told = `subscription ${id}: ${wishText(wished)}`;
-  const done = () => (followed.process === null ? `nothing to change, nothing was sent; ${told}` : told);
+  const summary = `subscription ${id}: ${wishText(wished)}`;
+  const done = () => (followed.process === null ? `nothing to change, nothing was sent; ${summary}` : summary);
   tellChange(cli, options, followed, wishDocument(wished), done);
 }
 
@@ -185,10 +185,10 @@ async function waitFor(cli: CliContext, text: string, options: ChangeOptions): P
 }
 
 async function keys(cli: CliContext, { json }: ReadOptions): Promise<void> {
-  const told = (await withApp(cli, signatureKeys)).map((key) => ({ ...key, ...keyFacts(key) }));
+  const listed = (await withApp(cli, signatureKeys)).map((key) => ({ ...key, ...keyFacts(key) }));
   if (json)
     tellJson(cli, {
-      keys: told.map(({ id, type, publicKey, bits, sha256, broken }) =>
+      keys: listed.map(({ id, type, publicKey, bits, sha256, broken }) =>
         exactObject({
           id,
           type,
@@ -199,12 +199,12 @@ async function keys(cli: CliContext, { json }: ReadOptions): Promise<void> {
         }),
       ),
     });
-  else if (told.length === 0) cli.stdout.write('the service tells no keys\n');
+  else if (listed.length === 0) cli.stdout.write('the service lists no keys\n');
   else
     printTable(
       uncut(cli.stdout),
       KEY_COLUMNS,
-      told.map((key) => foreignRow(cli, keyRow(key))),
+      listed.map((key) => foreignRow(cli, keyRow(key))),
     );
 }
 

@@ -58,8 +58,8 @@ async function docs({ out, answers = false, json = false }: Options, cli: CliCon
   if (json) return printJson(cli.stdout, { files, ...countsOf(made), answers });
   const { tables, columns, questions } = countsOf(made);
   const shown = files.map(({ file }) => `wrote ${path.relative(cli.cwd, file) || file}\n`);
-  const told = [counted(tables, 'table'), counted(columns, 'column'), counted(questions, 'question')];
-  cli.stdout.write(`${shown.join('')}${told.join(', ')}${answers ? ', with answers' : ''}\n`);
+  const counts = [counted(tables, 'table'), counted(columns, 'column'), counted(questions, 'question')];
+  cli.stdout.write(`${shown.join('')}${counts.join(', ')}${answers ? ', with answers' : ''}\n`);
 }
 
 function countsOf({ tables, questions }: Docs) {

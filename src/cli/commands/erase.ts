@@ -31,13 +31,13 @@ export function register(program: Command, cli: CliContext): void {
       const { json = false } = options;
       if (options.dryRun) {
         const found = await withApp(cli, (context) => plannedErase(context, request));
-        return tell(cli, { found }, json);
+        return printReport(cli, { found }, json);
       }
       if (options.yes !== true) await demandConsent(cli, request);
       const { outcome, record } = await withApp(cli, (context) => runErase(context, request));
       if (record?.found == null) return tellOutcome(cli, outcome, json);
       const errors = outcome.errors.map(({ code, message, hint }) => ({ code, message, hint: hint ?? null }));
-      tell(cli, { ...record, found: record.found, errors }, json);
+      printReport(cli, { ...record, found: record.found, errors }, json);
       if (errors.length > 0 && !json) return tellOutcome(cli, outcome, false);
       return cli.finish(outcome.exitCode);
     });
@@ -62,15 +62,15 @@ async function demandConsent(cli: CliContext, { subIds, orders }: EraseRequest):
   }
 }
 
-function tell(
+function printReport(
   cli: CliContext,
-  told: { readonly found: ErasedCounts; readonly errors?: unknown },
+  report: { readonly found: ErasedCounts; readonly errors?: unknown },
   asJson: boolean,
 ): void {
   cli.screen.settle();
-  if (asJson) printJson(cli.stdout, told);
+  if (asJson) printJson(cli.stdout, report);
   if (asJson || cli.verbosity.quiet) return;
-  const { slices, lake, answers, files, targets } = told.found;
+  const { slices, lake, answers, files, targets } = report.found;
   const columns = [{ title: 'where' }, { title: 'found', align: 'right' as const }, { title: '' }];
   printTable(cli.stdout, columns, [
     ['vault', answers, 'answers'],

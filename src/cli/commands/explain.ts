@@ -20,7 +20,7 @@ export function register(program: Command, cli: CliContext): void {
         explain(context, pipeline, dayOn(context.today, day)),
       );
       if (json) printJson(cli.stdout, explanation);
-      else tell(cli, explanation);
+      else printExplanation(cli, explanation);
     });
   addExamples(command, [
     ['explain orders 2026-03-14', 'why that day says what it says'],
@@ -28,7 +28,7 @@ export function register(program: Command, cli: CliContext): void {
   ]);
 }
 
-function tell(cli: CliContext, e: Explanation): void {
+function printExplanation(cli: CliContext, e: Explanation): void {
   const write = (line: string) => cli.stdout.write(`${line}\n`);
   if (!e.content) write(`${e.pipeline} ${e.day} was never loaded.`);
   else {

@@ -40,7 +40,7 @@ export function register(program: Command, cli: CliContext): void {
         return estimatePlans(context, plans);
       });
       if (options.json) printJson(cli.stdout, plan);
-      else tell(cli, plan);
+      else printPlan(cli, plan);
     });
   addExamples(command, [
     ['plan', 'what the next run would do'],
@@ -54,7 +54,7 @@ function rangeIn({ from, to }: Options, today: Day) {
   throw new EtlError('usage', 'bad_range', '--from and --to go together', { hint: 'give both days' });
 }
 
-function tell(cli: CliContext, plan: PlanEstimate): void {
+function printPlan(cli: CliContext, plan: PlanEstimate): void {
   const rows = plan.pipelines.flatMap((p) =>
     (p.windows ?? []).map((w) => [p.pipeline, w.from, w.to, w.days, reasonsText(w.reasons)]),
   );

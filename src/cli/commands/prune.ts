@@ -16,10 +16,10 @@ export function register(program: Command, cli: CliContext): void {
     .option('--dry-run', 'say what would be deleted and why the rest stays, and delete nothing')
     .option('--json', 'print one JSON document')
     .action(async ({ dryRun = false, json = false }: { dryRun?: boolean; json?: boolean }) => {
-      if (dryRun) return tell(cli, await withApp(cli, plannedPrune), json);
+      if (dryRun) return printPrune(cli, await withApp(cli, plannedPrune), json);
       const { outcome, plan } = await withRun(cli, (context) => runPrune(context));
       if (outcome.errors.length > 0 || plan === null) return tellOutcome(cli, outcome, json);
-      tell(cli, plan, json);
+      printPrune(cli, plan, json);
       return cli.finish(outcome.exitCode);
     });
   addExamples(command, [['prune --dry-run', 'what would go, and why the rest stays']]);
@@ -33,7 +33,7 @@ const WHY: Readonly<Record<Stay, string>> = {
   young: 'neither old enough, nor is the vault too large',
 };
 
-function tell(cli: CliContext, { answers, kept, unnamed, files, runs }: PrunePlan, asJson: boolean): void {
+function printPrune(cli: CliContext, { answers, kept, unnamed, files, runs }: PrunePlan, asJson: boolean): void {
   cli.screen.settle();
   const listed = [...answers, ...unnamed].map((a) => ({
     pipeline: a.pipeline,

@@ -26,7 +26,7 @@ export function register(program: Command, cli: CliContext): void {
     .description(
       'Runs every enabled pipeline by its schedule (pipelines.NAME.schedule in the settings), each run a process of its own; what was ' +
         'missed while the machine was off is made up for once. Receives push messages and writes them to the inbox, from which ' +
-        'the schedule of push-messages takes them into the warehouse (section push). Shows on a page and tells on /healthz how it is ' +
+        'the schedule of push-messages takes them into the warehouse (section push). Shows on a page and says on /healthz how it is ' +
         '(section serve). ' +
         'Runs until Ctrl-C or SIGTERM, and is gone 20 seconds later.',
     )
@@ -62,7 +62,7 @@ async function start(cli: CliContext, { json }: ServeOptions): Promise<void> {
     const { cwd, env } = cli;
     // Everything on stderr has one format, that of the runs too.
     const program = [...cli.program, '--log', cli.verbosity.format];
-    const start = programStarter({ program, cwd, env, tell: (line) => cli.relay(line) });
+    const start = programStarter({ program, cwd, env, onLine: (line) => cli.relay(line) });
     const startRun = processStarter(start, (names) => wordsOf(cli, named, names));
     const schedules = schedulesOf(config, named);
     const page = pageOf(cli, config, context.state, start);
@@ -96,7 +96,7 @@ export function schedulesOf(config: Config, pipelines: readonly Pipeline[]): Sch
 
 function tellReady(cli: CliContext, { url, health }: Addresses, isScheduling: boolean): void {
   if (url !== null) cli.say(`listening on ${url}`);
-  if (isScheduling) cli.say('pipelines run by their schedules; partner-etl status tells when the next is due');
+  if (isScheduling) cli.say('pipelines run by their schedules; partner-etl status says when the next is due');
   cli.say(`the status page on ${new URL('/', health)}, health on ${health}`);
 }
 
@@ -104,6 +104,6 @@ function tellReady(cli: CliContext, { url, health }: Addresses, isScheduling: bo
 function wordsOf({ verbosity }: CliContext, pipelines: readonly Pipeline[], names: readonly string[]): string[] {
   const due = pipelines.filter(({ name }) => names.includes(name));
   const isMostlyIdle = due.every(({ source }) => source.isPushed);
-  const told = verbosity.verbose ? ['--verbose'] : verbosity.quiet ? ['--quiet'] : [];
-  return ['run', ...names, '--json', ...(isMostlyIdle ? ['--if-due'] : []), ...told];
+  const volume = verbosity.verbose ? ['--verbose'] : verbosity.quiet ? ['--quiet'] : [];
+  return ['run', ...names, '--json', ...(isMostlyIdle ? ['--if-due'] : []), ...volume];
 }

@@ -27,7 +27,7 @@ export function register(program: Command, cli: CliContext): void {
       });
       if (json) printJson(cli.stdout, withSchedule(status, schedule));
       else if (!mayCall && schedule.size === 0 && isEmpty(status)) cli.stdout.write(NOT_SET_UP);
-      else tell(cli, status, schedule);
+      else printStatus(cli, status, schedule);
     });
   addExamples(command, [
     ['status', 'how things stand'],
@@ -53,7 +53,7 @@ function isEmpty({ pipelines, runs }: Status): boolean {
   return runs.length === 0 && pipelines.every(({ newest }) => newest === null);
 }
 
-function tell(cli: CliContext, status: Status, schedule: Schedule): void {
+function printStatus(cli: CliContext, status: Status, schedule: Schedule): void {
   tellVerdict(cli, status);
   tellPipelines(cli, status);
   const { isTTY, columns } = cli.stdout;

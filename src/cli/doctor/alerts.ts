@@ -11,7 +11,7 @@ const SET_UP = 'set PARTNER_ETL_ALERT_URL, PARTNER_ETL_ALERT_SLACK_URL or alerts
 export async function checkAlerts(settings: AlertSettings, clock: Clock, isTest: boolean): Promise<NamedFinding[]> {
   const channels = channelsOf(settings, clock);
   if (channels.length === 0) {
-    const detail = 'nobody is told when something goes wrong: no channel is set up';
+    const detail = 'nobody hears when something goes wrong: no channel is set up';
     return [{ check: 'alerts', ...(isTest ? warning(detail, SET_UP) : skipped(`${detail} (${SET_UP})`)) }];
   }
   if (!isTest) {

@@ -119,7 +119,7 @@ async function checkHome(home: string): Promise<Finding> {
       await access(there, constants.W_OK);
       return ok(`${home} will be made by the first run`);
     }
-    // Rights alone do not tell of a read-only mount.
+    // Rights alone do not show a read-only mount.
     await rm(await mkdtemp(path.join(home, '.doctor-')), { recursive: true });
     return ok(home);
   } catch (error) {
@@ -213,14 +213,14 @@ async function withEngine<T>(work: (engine: Engine) => Promise<T>): Promise<T> {
 }
 
 function checkCredentials({ partners, partnerMissing }: Config): Finding {
-  const told = AREAS.map((area) => {
+  const judged = AREAS.map((area) => {
     const partner = partners[area];
     const verb = partnerMissing[area].length === 1 ? 'is' : 'are';
     return { area, text: partner ? clientOf(partner) : `${partnerMissing[area].join(', ')} ${verb} not set` };
   });
-  const texts = [...new Set(told.map(({ text }) => text))];
-  const areasOf = (text: string) => told.filter((one) => one.text === text).map(({ area }) => area);
-  // Areas are only told apart where they differ; mostly one pair serves them all.
+  const texts = [...new Set(judged.map(({ text }) => text))];
+  const areasOf = (text: string) => judged.filter((one) => one.text === text).map(({ area }) => area);
+  // Areas are named only where they differ; mostly one pair serves them all.
   const detail =
     texts.length === 1 ? texts[0]! : texts.map((text) => `${areasOf(text).join(', ')}: ${text}`).join('; ');
   if (AREAS.every((area) => partners[area] !== null)) return ok(detail);

@@ -137,11 +137,11 @@ async function checkPostgres({ targets, home, timeZone }: Config, { clock, pipel
   try {
     const version = await target.check();
     const { sql, answer } = zoneQuestion(timeZone);
-    const told = String((await target.query(sql, 1)).rows[0]?.[0]);
+    const shown = String((await target.query(sql, 1)).rows[0]?.[0]);
     const clear = isSentInClear(url) ? ', without TLS (targets.postgres.requireTls is false)' : '';
-    if (told === answer) return ok(`${version}, knows ${timeZone}${clear}`);
+    if (shown === answer) return ok(`${version}, knows ${timeZone}${clear}`);
     return broken(
-      `${timeZone} shows ${told} in this Postgres and ${answer} in Node`,
+      `${timeZone} shows ${shown} in this Postgres and ${answer} in Node`,
       'bring the time zone data of the server up to date (package tzdata)',
     );
   } finally {
@@ -149,7 +149,7 @@ async function checkPostgres({ targets, home, timeZone }: Config, { clock, pipel
   }
 }
 
-/** Every endpoint, the clocks, and by what the answers tell, the way of push messages. */
+/** Every endpoint, the clocks, and by what the answers say, the way of push messages. */
 async function askService(config: Config, { clock, signal }: CliContext): Promise<readonly NamedFinding[]> {
   const { findings, subscriptions } = await checkService(config, { clock, signal, random: Math.random });
   const { push } = config;

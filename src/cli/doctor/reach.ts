@@ -71,7 +71,7 @@ export function judgeReached(url: string, reached: Reached, webhookPath: string,
       'start partner-etl serve; check name, firewall and certificate. A router may keep just this machine from its own address',
     );
   if (reached.isOurs) return judgeOurs(at, reached.status, webhookPath);
-  return judgeStranger(at, reached.status, webhookPath, isReceiving);
+  return judgeOther(at, reached.status, webhookPath, isReceiving);
 }
 
 /** The same where our receiver listens; null: none is at work. */
@@ -111,7 +111,7 @@ function judgeOurs(at: string, status: number, webhookPath: string): Finding {
   );
 }
 
-function judgeStranger(at: string, status: number, webhookPath: string, isReceiving: boolean): Finding {
+function judgeOther(at: string, status: number, webhookPath: string, isReceiving: boolean): Finding {
   const isLikeOurs = status === 400 || status === 401 || status === 403;
   if (!isReceiving && isLikeOurs)
     return warning(

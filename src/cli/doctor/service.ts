@@ -64,7 +64,7 @@ const NOT_CALLED =
 
 const silent: Log = { debug: nothing, info: nothing, warn: nothing, error: nothing };
 
-/** Calls what is enabled or has no switch. Areas without credentials are left out: another check tells of them. */
+/** Calls what is enabled or has no switch. Areas without credentials are left out: another check names them. */
 export async function checkService(config: Config, world: ServiceWorld): Promise<ServiceFindings> {
   const visit = new Visit(world);
   const app = await openApp({ config: patient(config), ...world, log: silent, progress: NO_PROGRESS });
@@ -86,7 +86,7 @@ export async function checkService(config: Config, world: ServiceWorld): Promise
   }
   const { findings, subscriptions, skewMs } = visit;
   findings.push({ check: 'not called', ...skipped(NOT_CALLED) });
-  findings.push({ check: 'clock', ...(skewMs === null ? skipped('no answer told the time') : judgeSkew(skewMs)) });
+  findings.push({ check: 'clock', ...(skewMs === null ? skipped('no answer gave the time') : judgeSkew(skewMs)) });
   return { findings, subscriptions };
 }
 
@@ -263,5 +263,5 @@ function patient(config: Config): Config {
 }
 
 function nothing(): void {
-  // what is found is told at the end
+  // what is found is said at the end
 }

@@ -1,4 +1,4 @@
-/** What `init` needs to know, and the questions for what it was not told. */
+/** What `init` needs to know, and the questions for what it was not given. */
 import { access, constants } from 'node:fs/promises';
 import path from 'node:path';
 import { readCredentials, readEnvironment, variable } from '../../config/environment.ts';
@@ -14,8 +14,8 @@ export interface Answers extends SettingsAnswers {
   /** Absolute. */
   readonly clientSecretFile?: string | undefined;
   readonly postgresUrl?: string | undefined;
-  /** That there is none may be told as well. */
-  readonly isPostgresTold: boolean;
+  /** That there is none may be given as well. */
+  readonly isPostgresGiven: boolean;
   /** Whether the doctor may ask the service. */
   readonly asksService: boolean;
 }
@@ -28,13 +28,13 @@ export interface Asking {
 }
 
 /** The answers, with those to questions where somebody is there. Errors: `usage/no_answer`, the reason of an interruption. */
-export async function askForRest(told: Answers, { context, keepsEnvFile, asksNothing }: Asking): Promise<Answers> {
+export async function askForRest(given: Answers, { context, keepsEnvFile, asksNothing }: Asking): Promise<Answers> {
   const asker = asksNothing ? null : askerAt(context, 'stopped; nothing was written');
-  if (asker === null) return told;
+  if (asker === null) return given;
   const { stdout } = context;
   try {
     stdout.write('An empty answer leaves the matter open.\n');
-    const settings = await askForSettings(asker, told, context);
+    const settings = await askForSettings(asker, given, context);
     if (keepsEnvFile) stdout.write(`${ENV_FILE} is there already and is left as it is.\n`);
     const withRest = keepsEnvFile ? settings : await askForSecrets(asker, settings, context);
     return { ...withRest, asksService: await mayAsk(asker, withRest, context) };
@@ -43,9 +43,9 @@ export async function askForRest(told: Answers, { context, keepsEnvFile, asksNot
   }
 }
 
-async function askForSettings(asker: Asker, told: Answers, { env, cwd }: CliContext): Promise<Answers> {
+async function askForSettings(asker: Asker, given: Answers, { env, cwd }: CliContext): Promise<Answers> {
   const isSet = (name: string) => variable(env, name) !== null;
-  let { baseUrl, authUrl, eans } = told;
+  let { baseUrl, authUrl, eans } = given;
   if (baseUrl === undefined && !isSet('PARTNER_BASE_URL'))
     baseUrl = await answer(asker, 'Address of the partner service', 'PARTNER_BASE_URL');
   if (authUrl === undefined && !isSet('PARTNER_AUTH_URL'))
@@ -58,12 +58,12 @@ async function askForSettings(asker: Asker, told: Answers, { env, cwd }: CliCont
       );
     eans = (await asker.ask({ text: 'CSV file of EANs to look up', fault })) ?? undefined;
   }
-  return { ...told, baseUrl, authUrl, eans };
+  return { ...given, baseUrl, authUrl, eans };
 }
 
-async function askForSecrets(asker: Asker, told: Answers, { env, cwd }: CliContext): Promise<Answers> {
+async function askForSecrets(asker: Asker, given: Answers, { env, cwd }: CliContext): Promise<Answers> {
   const isSet = (name: string) => variable(env, name) !== null;
-  let { clientId, clientSecret, postgresUrl } = told;
+  let { clientId, clientSecret, postgresUrl } = given;
   const faultOf = (name: string) => async (value: string) => {
     const { problems } = await readCredentials('default', { [name]: value }, cwd);
     return problems[0]?.accepted ?? null;
@@ -73,16 +73,16 @@ async function askForSecrets(asker: Asker, told: Answers, { env, cwd }: CliConte
     clientId = (await asker.ask({ text: 'Client id', fault })) ?? undefined;
   }
   const hasSecret = isSet('PARTNER_CLIENT_SECRET') || isSet('PARTNER_CLIENT_SECRET_FILE');
-  if (told.clientSecretFile === undefined && !hasSecret) {
+  if (given.clientSecretFile === undefined && !hasSecret) {
     const fault = faultOf('PARTNER_CLIENT_SECRET');
     clientSecret = (await asker.ask({ text: 'Client secret (not shown)', isSecret: true, fault })) ?? undefined;
   }
-  if (!told.isPostgresTold && !isSet('PARTNER_ETL_POSTGRES_URL')) {
+  if (!given.isPostgresGiven && !isSet('PARTNER_ETL_POSTGRES_URL')) {
     // It holds a password.
     const text = 'Postgres as a second warehouse, postgres://user:password@host/database (not shown; empty: none)';
     postgresUrl = await answer(asker, text, 'PARTNER_ETL_POSTGRES_URL', true);
   }
-  return { ...told, clientId, clientSecret, postgresUrl };
+  return { ...given, clientId, clientSecret, postgresUrl };
 }
 
 /** A value that the environment could hold, checked as if it stood there. */

@@ -42,7 +42,7 @@ export function register(program: Command, context: CliContext): void {
     .summary('write commented settings')
     .description(
       'Writes a commented settings file and, for credentials, the file .env with mode 600; then does what doctor does. ' +
-        'On a terminal it asks for what no option and no variable tells. It never writes over a file that exists.',
+        'On a terminal it asks for what no option and no variable gives. It never writes over a file that exists.',
     )
     .option('--base-url <url>', 'address of the partner service', addressValue)
     .option('--auth-url <url>', 'address of its authentication service', addressValue)
@@ -98,7 +98,7 @@ async function init(options: InitOptions, context: CliContext): Promise<void> {
 interface Written {
   readonly file: string;
   readonly answers: Answers;
-  /** What was written, as people are told. */
+  /** What was written, as it is printed. */
   readonly written: readonly string[];
 }
 
@@ -137,20 +137,20 @@ function answersOf(options: InitOptions, cwd: string): Answers {
     ...answers,
     ...(clientSecretFile === undefined ? {} : { clientSecretFile: path.resolve(cwd, clientSecretFile) }),
     ...(postgresUrl === undefined || postgresUrl === 'none' ? {} : { postgresUrl }),
-    isPostgresTold: postgresUrl !== undefined,
+    isPostgresGiven: postgresUrl !== undefined,
   };
 }
 
 /** What goes into `.env`. */
 function variablesOf(answers: Answers, file: string, context: CliContext): Record<string, string> {
   const { clientId, clientSecret, clientSecretFile, postgresUrl } = answers;
-  const told = {
+  const given = {
     PARTNER_CLIENT_ID: clientId,
     PARTNER_CLIENT_SECRET: clientSecret,
     PARTNER_CLIENT_SECRET_FILE: clientSecretFile,
     PARTNER_ETL_POSTGRES_URL: postgresUrl,
   };
-  const variables = Object.fromEntries(Object.entries(told).filter(([, value]) => value !== undefined));
+  const variables = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
   if (Object.keys(variables).length === 0 || file === overridingFile(context))
     return variables as Record<string, string>;
   return { ...variables, PARTNER_ETL_CONFIG: file } as Record<string, string>;

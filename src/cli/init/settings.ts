@@ -10,7 +10,7 @@ export interface SettingsAnswers {
   readonly eans?: string | undefined;
 }
 
-/** What nobody told stands in it as a comment, ready to be uncommented. */
+/** What was not given stands in it as a comment, ready to be uncommented. */
 export function settingsText({ baseUrl, authUrl, startDay, eans }: SettingsAnswers): string {
   const address = (key: string, value: string | undefined) =>
     value === undefined

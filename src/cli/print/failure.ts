@@ -9,7 +9,7 @@ export interface FailureOptions {
 }
 
 const LONGEST_LINE = 600;
-/** Wrong settings are told one a line; after this many the rest is counted. */
+/** Wrong settings are printed one a line; after this many the rest is counted. */
 const MOST_LINES = 20;
 
 /** The lines, without a line break at the end. */

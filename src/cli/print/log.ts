@@ -1,7 +1,7 @@
 /** The log on stderr: as text warnings and errors, or everything with --verbose; as JSON lines everything, for programs. */
 import { pino } from 'pino';
 import { type Clock, isoTime } from '../../core/clock.ts';
-import { type Log, TOLD_AT_END } from '../../core/log.ts';
+import { type Log, SAID_AT_END } from '../../core/log.ts';
 import { escapedJson, foreignText, redact } from '../../core/redact.ts';
 import type { Screen } from './screen.ts';
 
@@ -51,7 +51,7 @@ function plainLog({ screen, secrets, verbose, quiet }: LogOptions): Log {
   const say =
     (word: string) =>
     (message: string, fields: Record<string | symbol, unknown> = {}) => {
-      if (fields[TOLD_AT_END] === true) return;
+      if (fields[SAID_AT_END] === true) return;
       const { fix, ...others } = plainFields(fields);
       const known = Object.entries(others).map(([name, value]) => `${name}=${asText(value)}`);
       const details = known.length === 0 ? '' : ` (${known.join(' ')})`;
@@ -67,7 +67,7 @@ function plainLog({ screen, secrets, verbose, quiet }: LogOptions): Log {
   };
 }
 
-/** Errors as their message and code: a stack belongs to --verbose, where the failure itself is told. */
+/** Errors as their message and code: a stack belongs to --verbose, where the failure itself is printed. */
 function plainFields(fields: Record<string, unknown>): Record<string, unknown> {
   const plain = Object.entries(fields).map(([name, value]) => {
     if (typeof value === 'bigint') return [name, value.toString()];

@@ -1,4 +1,4 @@
-/** How a command that moved data tells what came of it. */
+/** What a command that moved data prints of its outcome. */
 import type { RunOutcome } from '../../run/session.ts';
 import type { RunChanges } from '../../run/window/what-changed.ts';
 import type { CliContext } from '../context.ts';
@@ -74,7 +74,7 @@ function linesOf({ run, published, changes }: RunOutcome): string[] {
   return lines;
 }
 
-/** What is worth telling somebody who earns the money; nothing for what is zero. */
+/** What somebody who earns the money wants to know; nothing for what is zero. */
 export function newsOf(changes: RunChanges): string[] {
   const { new_orders: orders, new_items: items, approved_items: approved, paid_items: paid } = changes;
   const { vanished_items: gone } = changes;

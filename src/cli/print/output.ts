@@ -28,7 +28,7 @@ export function leftOutText(leftOut: number, of: number): string {
 
 /**
  * RFC 4180, with a heading; null is an empty field, an empty text is `""`. A text that a spreadsheet would take for a formula has a `'`
- * before it, and so has one that begins with `'` before such a sign: whoever takes one away has the text again.
+ * before it, and so has one that begins with `'` before such a sign: who takes one away has the text again.
  */
 export function printCsv(out: Writer, titles: readonly string[], rows: readonly (readonly Cell[])[]): void {
   for (const row of [titles, ...rows]) out.write(csvLine(row));

@@ -10,7 +10,7 @@ const MARK: Readonly<Record<DayState, string>> = {
   quiet: ' ',
 };
 const MOST_DAYS = 92;
-/** With fewer, the dates around them tell less than the days that they take the place of. */
+/** With fewer, the dates around them say less than the days that they take the place of. */
 const LEAST_DAYS = 14;
 const NAME_WIDTH = 16;
 const DATES_WIDTH = 2 * ' yyyy-mm-dd'.length;

@@ -2,7 +2,7 @@
 export const PAGE_SCRIPT = `
 'use strict';
 const box = document.getElementById('search');
-const told = document.getElementById('found');
+const count = document.getElementById('found');
 const things = [...document.querySelectorAll('section.thing')];
 const articles = [...document.querySelectorAll('article')];
 const links = new Map([...document.querySelectorAll('nav a[data-of]')].map((a) => [a.dataset.of, a.parentElement]));
@@ -29,7 +29,7 @@ function search() {
   for (const article of articles) article.hidden = !has(text(article.querySelector('h3')));
   for (const part of document.querySelectorAll('main > section.part'))
     part.hidden = words.length > 0 && !part.querySelector('section.thing:not([hidden]), article:not([hidden])');
-  told.textContent = words.length === 0 ? '' : tables + ' tables, ' + columns + ' columns';
+  count.textContent = words.length === 0 ? '' : tables + ' tables, ' + columns + ' columns';
 }
 
 function show() {

@@ -49,11 +49,11 @@ export async function openTracing(options: TracingOptions): Promise<Tracing> {
   const exporter = new OTLPTraceExporter({ url, headers: otlpHeaders(env), timeoutMillis: DELIVERY_MS });
   const send = exporter.export.bind(exporter);
   let lost = 0;
-  exporter.export = (spans, tell) =>
+  exporter.export = (spans, done) =>
     send(spans, (result) => {
-      // Told once, at the end: a collector that is away must not fill the log of a night.
+      // Said once, at the end: a collector that is away must not fill the log of a night.
       if (result.code !== 0) lost += spans.length;
-      tell(result);
+      done(result);
     });
   const processor = new sdk.BatchSpanProcessor(exporter, { maxQueueSize: MOST_QUEUED });
   const service = variable(env, 'OTEL_SERVICE_NAME') ?? 'partner-etl';

@@ -1,8 +1,8 @@
 /**
- * Telling people: what stands is compared with what was told, and each channel gets one message about all that is
- * new, lasts, or is gone. At the end of every run, and every few minutes in `serve`; one process at a time, so that nothing is told twice.
+ * What stands is compared with what was sent, and each channel gets one message about all that is
+ * new, lasts, or is gone. At the end of every run, and every few minutes in `serve`; one process at a time, so that nothing is sent twice.
  *
- * What was told is written after it was delivered: killed in between, it is told again rather than never. Nothing here fails a run.
+ * What was sent is written after it was delivered: killed in between, it is sent again rather than never. Nothing here fails a run.
  */
 import type { AlertSettings } from '../../config/alerts.ts';
 import { isoTime } from '../../core/clock.ts';
@@ -20,23 +20,23 @@ import {
   alertState,
   isNothing,
   mayTry,
-  NOTHING_TOLD,
+  NOTHING_SENT,
   newsFor,
   noticed,
   whenFailed,
-  whenTold,
+  whenSent,
   withoutOld,
 } from './sent.ts';
 
 const MEMO = 'alerts';
-/** Another process tells for about so long at the most: each channel has ten seconds, and they go out together. */
+/** Another process sends for about so long at the most: each channel has ten seconds, and they go out together. */
 const LOCK_WAIT_MS = 15_000;
 const LOCK_POLL_MS = 200;
 /** Beyond it the oldest is forgotten. */
 const MOST_UNSTARTED = 50;
 
 /** `unstarted`: runs that were due and have no record. Never rejects: what goes wrong is logged. */
-export async function tellAlerts(
+export async function sendAlerts(
   context: RunContext,
   settings: AlertSettings,
   unstarted: readonly Unstarted[] = [],
@@ -47,9 +47,9 @@ export async function tellAlerts(
   // A night that is reproduced says nothing about now.
   if (today !== dayAt(clock.now(), timeZone)) return;
   try {
-    const lock = await waitLock(locks, 'alerts', 'telling', clock, LOCK_WAIT_MS, LOCK_POLL_MS);
-    // Whoever has it for so long tells what we know as well, or the next one does.
-    if (!lock) return log.warn('alerts are left to another process, which is telling', { code: 'alerts_locked' });
+    const lock = await waitLock(locks, 'alerts', 'alerts', clock, LOCK_WAIT_MS, LOCK_POLL_MS);
+    // The process that has it for so long sends what we know as well, or the next one does.
+    if (!lock) return log.warn('alerts are left to another process, which is sending them', { code: 'alerts_locked' });
     try {
       await tellUnderLock(context, settings, channels, unstarted);
     } finally {
@@ -57,7 +57,7 @@ export async function tellAlerts(
     }
   } catch (thrown) {
     const { message, code } = asEtlError(thrown);
-    log.error(`alerts could not be told: ${message}`, { code });
+    log.error(`alerts could not be sent: ${message}`, { code });
   }
 }
 
@@ -68,7 +68,7 @@ async function tellUnderLock(
   more: readonly Unstarted[],
 ): Promise<void> {
   const { clock, state } = context;
-  const before = (await readMemo(state.db, MEMO, alertState)) ?? NOTHING_TOLD;
+  const before = (await readMemo(state.db, MEMO, alertState)) ?? NOTHING_SENT;
   context.lake.reread();
   const known = { unstarted: withMore(before.unstarted, more), driftUntil: before.drift_until };
   const { causes, unstarted, driftUntil } = await causesNow(context, settings, known);
@@ -78,9 +78,9 @@ async function tellUnderLock(
     drift_until: driftUntil,
     unstarted: unstarted.map((u) => ({ ...u, pipelines: [...u.pipelines] })),
   };
-  const told = await tellChannels(context, settings, channels, now);
+  const sent = await sendToChannels(context, settings, channels, now);
   const names = channels.map(({ name }) => name);
-  const after = withoutOld(told, names, clock.now());
+  const after = withoutOld(sent, names, clock.now());
   if (JSON.stringify(after) !== JSON.stringify(before)) await writeMemo(state, MEMO, after, isoTime(clock.now()));
 }
 
@@ -90,7 +90,7 @@ function withMore(before: readonly Unstarted[], more: readonly Unstarted[]): Uns
 }
 
 /** All at once: one that hangs must not make the others wait. */
-async function tellChannels(
+async function sendToChannels(
   { clock, log }: RunContext,
   { title, remindHours }: AlertSettings,
   channels: readonly Channel[],
@@ -103,24 +103,24 @@ async function tellChannels(
       if (isNothing(news) || !mayTry(state, channel.name, nowMs)) return null;
       try {
         await channel.send(messageOf(title, news, nowMs));
-        log.info('an alert was told', {
+        log.info('an alert was sent', {
           channel: channel.name,
           new: news.begun.length,
           resolved: news.resolved.length,
         });
-        return { channel, news, isTold: true };
+        return { channel, news, isSent: true };
       } catch (thrown) {
         const { message, code, hint } = asEtlError(thrown);
         log.warn(`${message}; it is tried again later`, { code, channel: channel.name, hint });
-        return { channel, news, isTold: false };
+        return { channel, news, isSent: false };
       }
     }),
   );
   let after = state;
   for (const one of tried)
     if (one)
-      after = one.isTold
-        ? whenTold(after, one.channel.name, one.news, nowMs)
+      after = one.isSent
+        ? whenSent(after, one.channel.name, one.news, nowMs)
         : whenFailed(after, one.channel.name, nowMs);
   return after;
 }

@@ -1,4 +1,4 @@
-/** A cause for telling somebody: what is wrong, since when, what that means, and the commands that look at it and fix it. */
+/** A cause for an alert: what is wrong, since when, what that means, and the commands that look at it and fix it. */
 import { z } from 'zod';
 
 export const CAUSE_KINDS = [
@@ -25,7 +25,7 @@ export const causeShape = z.object({
 });
 export type Cause = Readonly<z.infer<typeof causeShape>>;
 
-/** Whether it is told once and over with that, since it is nothing that lasts. */
+/** Whether it is sent once and over with that, since it is nothing that lasts. */
 export function isEvent({ kind }: Pick<Cause, 'kind'>): boolean {
   return kind === 'drift_seen';
 }

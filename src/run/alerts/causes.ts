@@ -1,4 +1,4 @@
-/** Everything that gives cause to tell somebody, as it stands now. Reads the state and files under the home directory; calls nobody. */
+/** All causes for alerts, as they stand now. Reads the state and files under the home directory; calls nobody. */
 import type { AlertSettings } from '../../config/alerts.ts';
 import { type Clock, isoTime } from '../../core/clock.ts';
 import { addDays, type Day, daysBetween } from '../../core/days.ts';
@@ -36,7 +36,7 @@ const HOUR_MS = 3_600_000;
 /** Of a field's name, which is the service's. */
 const FIELD_CHARS = 80;
 const FIX_CHARS = 400;
-/** Days of one check that are told one by one. */
+/** Days of one check that are listed one by one. */
 const MOST_DAYS = 10;
 /** A whole history is looked through but once, and the newest of it says enough. */
 const MOST_RUNS = 100;
@@ -68,7 +68,7 @@ export async function causesNow(context: RunContext, wanted: Wanted, before: Kno
   return { causes: [...causes.values()], unstarted, driftUntil: drift.until };
 }
 
-/** Whoever has no credentials cannot be refused. */
+/** Without credentials nobody can be refused. */
 async function circuitCauses(context: RunContext): Promise<Cause[]> {
   const { clock, state } = context;
   const causes: Cause[] = [];
@@ -213,7 +213,7 @@ function driftCause({ pipeline, kind, field }: DriftRecord): DriftCause {
   };
 }
 
-/** What a check finds on one day says nothing of another one: each is told, unless they are too many to tell apart. */
+/** What a check finds on one day says nothing of another one: each is a cause of its own, unless they are too many. */
 function checkCauses({ pipeline, kind, field }: DriftRecord, { days, fix }: CheckedOn): DriftCause[] {
   const shown = foreignText(field, [], FIELD_CHARS);
   const about = `the check ${kind.slice(CHECK.length)} found something${field === NO_FIELD ? '' : ` in ${shown}`}`;

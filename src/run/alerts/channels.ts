@@ -1,4 +1,4 @@
-/** The ways in which a message goes out. Each is told apart by its name, tried once at a time, and given up after some seconds. */
+/** The ways in which a message goes out. Each is known by its name, tried once at a time, and given up after some seconds. */
 import { Agent, request } from 'undici';
 import { isHere } from '../../config/address.ts';
 import type { AlertMail, AlertSettings, AlertWebhook } from '../../config/alerts.ts';
@@ -81,7 +81,7 @@ function mailing(mail: AlertMail, clock: Clock): Channel {
   };
 }
 
-/** Does it within the time there is. What libraries say may hold an address, so only codes of theirs are told. */
+/** Does it within the time there is. What libraries say may hold an address, so only codes of theirs are passed on. */
 async function inTime<T>(
   clock: Clock,
   channel: string,
@@ -102,8 +102,8 @@ async function inTime<T>(
   } catch (error) {
     if (error instanceof EtlError) throw error;
     const { code, responseCode } = error as { readonly code?: unknown; readonly responseCode?: unknown };
-    const told = [code, responseCode].filter((one) => typeof one === 'string' || typeof one === 'number');
-    throw undelivered(channel, told.join(' ') || 'it failed', fix);
+    const codes = [code, responseCode].filter((one) => typeof one === 'string' || typeof one === 'number');
+    throw undelivered(channel, codes.join(' ') || 'it failed', fix);
   } finally {
     over.abort();
   }

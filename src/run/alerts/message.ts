@@ -27,7 +27,7 @@ export interface AlertDocument {
 }
 
 /** Of each state; of a hundred held days ten say what has happened. */
-const MOST_TOLD = 10;
+const MOST_SHOWN = 10;
 
 const WORDS: Readonly<Record<CauseKind, string>> = {
   run_failed: 'run failed',
@@ -49,7 +49,7 @@ export function messageOf(title: string, news: News, nowMs: number): AlertMessag
   const subject = `[${title}] ${isFiring ? kindsOf([...begun, ...lasting]) : `resolved: ${kindsOf(resolved)}`}`;
   const text = parts.filter((one) => one !== '').join('\n\n');
   const listed = (state: 'new' | 'lasting' | 'resolved', all: readonly KnownCause[]) =>
-    all.slice(0, MOST_TOLD).map(({ cause, gone_at }) => ({
+    all.slice(0, MOST_SHOWN).map(({ cause, gone_at }) => ({
       ...cause,
       state,
       resolved_at: state === 'resolved' ? gone_at : null,
@@ -77,9 +77,9 @@ export function testMessage(title: string, nowMs: number): AlertMessage {
 
 function part(heading: string, all: readonly KnownCause[], lines: (entry: KnownCause) => string[]): string {
   if (all.length === 0) return '';
-  const more = all.length - MOST_TOLD;
+  const more = all.length - MOST_SHOWN;
   const rest = more > 0 ? [`- and ${more} more: partner-etl status lists them`] : [];
-  return [heading, ...all.slice(0, MOST_TOLD).flatMap(lines), ...rest].join('\n');
+  return [heading, ...all.slice(0, MOST_SHOWN).flatMap(lines), ...rest].join('\n');
 }
 
 function linesOf({ cause, returned }: KnownCause): string[] {

@@ -1,5 +1,5 @@
 /**
- * What the records of runs give cause to tell: runs that failed and were not made good since, and when each pipeline last went well.
+ * Causes in the records of runs: runs that failed and were not made good since, and when each pipeline last went well.
  *
  * A failed run is a cause until every one of its pipelines was in a later run; that one then speaks for them. Runs that a person
  * stopped say nothing, and neither does one that is at work. So an undisturbed night costs the reading of the runs since the night
@@ -37,7 +37,7 @@ const LONGEST_MS = 14 * 86_400_000;
 const REFUSALS = ['address_banned', 'credentials_refused', 'token_rejected', 'forbidden', 'token_budget', 'token_type'];
 /** Where push messages come every few minutes, records are many; the nights of a week are among these. */
 const MOST_RUNS = 1000;
-const CODES_TOLD = 5;
+const CODES_SHOWN = 5;
 
 type Verdict = 'well' | 'failed' | 'killed' | 'unsaid';
 
@@ -105,19 +105,19 @@ async function outcomeOf(context: Pick<RunContext, 'locks'>, run: RunRecord, isN
   const codes = run.summary?.codes ?? [];
   const bornAtMs = bornMs(run_id);
   const startedMs = Number.isNaN(bornAtMs) ? Date.parse(started_at) : bornAtMs;
-  const told = { pipelines, command, startedMs, codes };
-  if (result === 'done' || result === 'set_aside') return { ...told, verdict: 'well' };
-  if (result === 'failed' || result === 'refused') return { ...told, verdict: 'failed' };
+  const facts = { pipelines, command, startedMs, codes };
+  if (result === 'done' || result === 'set_aside') return { ...facts, verdict: 'well' };
+  if (result === 'failed' || result === 'refused') return { ...facts, verdict: 'failed' };
   // Runs exclude each other: one without an end that is not the newest can only have been killed.
-  if (result === null) return { ...told, verdict: isNewest && (await isAtWork(context, run)) ? 'unsaid' : 'killed' };
-  return { ...told, verdict: codes.some((code) => code !== INTERRUPTED) ? 'failed' : 'unsaid' };
+  if (result === null) return { ...facts, verdict: isNewest && (await isAtWork(context, run)) ? 'unsaid' : 'killed' };
+  return { ...facts, verdict: codes.some((code) => code !== INTERRUPTED) ? 'failed' : 'unsaid' };
 }
 
 function causeOf({ pipelines, command, startedMs, verdict, codes, unstarted }: Outcome): Cause {
   const refusal = REFUSALS.find((code) => codes.includes(code));
   const since = isoTime(startedMs);
   if (refusal) return refusedCause(refusal, since);
-  const shown = codes.length === 0 ? '' : ` (${codes.slice(0, CODES_TOLD).join(', ')})`;
+  const shown = codes.length === 0 ? '' : ` (${codes.slice(0, CODES_SHOWN).join(', ')})`;
   const how = unstarted ? `could not begin${shown}` : verdict === 'killed' ? 'was killed' : `failed${shown}`;
   return {
     key: `run/${[...pipelines].sort().join('+')}`,

@@ -1,11 +1,11 @@
 /**
- * What was told of which cause through which channel, and what is to be told now. Pure; the state keeps it.
+ * What was sent of which cause through which channel, and what is to be sent now. Pure; the state keeps it.
  *
  * Of a cause and a channel:
- *   untold ─ told ─▶ told ─ lasts for remindHours ─▶ told again
- *                     └─ gone ─▶ to be told as resolved ─ told ─▶ quiet until QUIET_MS after it was last told
- * A cause that goes before it was told is forgotten; one that comes back while it is quiet is told when the quiet is over. So what flaps
- * is told some times a day, and not a hundred. A channel that is down is behind the others and catches up alone.
+ *   unsent ─ sent ─▶ sent ─ lasts for remindHours ─▶ sent again
+ *                     └─ gone ─▶ to be sent as resolved ─ sent ─▶ quiet until QUIET_MS after it was last sent
+ * A cause that goes before it was sent is forgotten; one that comes back while it is quiet is sent when the quiet is over. So what flaps
+ * is sent some times a day, and not a hundred. A channel that is down is behind the others and catches up alone.
  */
 import { z } from 'zod';
 import { isoTime } from '../../core/clock.ts';
@@ -18,9 +18,9 @@ const known = z.object({
   gone_at: instant.nullable(),
   /** How often it came back. */
   returned: z.int(),
-  /** By channel: when it was last told as being there. */
-  told: z.record(z.string(), instant),
-  /** By channel: before then it is not told anew. */
+  /** By channel: when it was last sent as being there. */
+  sent: z.record(z.string(), instant),
+  /** By channel: before then it is not sent anew. */
   quiet_until: z.record(z.string(), instant),
 });
 export const alertState = z.object({
@@ -35,7 +35,7 @@ export const alertState = z.object({
 export type AlertState = z.infer<typeof alertState>;
 export type KnownCause = z.infer<typeof known>;
 
-export const NOTHING_TOLD: AlertState = {
+export const NOTHING_SENT: AlertState = {
   causes: {},
   events: [],
   drift_until: null,
@@ -52,7 +52,7 @@ export interface News {
 
 const HOUR_MS = 3_600_000;
 const QUIET_MS = 6 * HOUR_MS;
-/** An event that a channel could not be told within this is old. */
+/** An event that could not be sent through a channel within this is old. */
 const EVENT_MS = 7 * 24 * HOUR_MS;
 const MOST_EVENTS = 2000;
 const LONGEST_PAUSE_MS = HOUR_MS;
@@ -74,22 +74,22 @@ export function noticed(state: AlertState, causes: readonly Cause[], nowMs: numb
     if (isEvent(cause)) seen.add(cause.key);
     const gone_at = isEvent(cause) ? now : null;
     const returned = before ? before.returned + 1 : 0;
-    next[cause.key] = { told: {}, quiet_until: {}, ...before, cause, gone_at, returned };
+    next[cause.key] = { sent: {}, quiet_until: {}, ...before, cause, gone_at, returned };
   }
   return { ...state, causes: next, events: [...seen].slice(-MOST_EVENTS) };
 }
 
-/** What the channel is to be told now. */
+/** What is to be sent through the channel now. */
 export function newsFor(state: AlertState, channel: string, remindHours: number, nowMs: number): News {
   const all = Object.values(state.causes);
   const isThere = ({ cause, gone_at }: KnownCause) => gone_at === null || isEvent(cause);
   const isQuiet = (entry: KnownCause) => Date.parse(entry.quiet_until[channel] ?? isoTime(0)) > nowMs;
-  const toldMs = (entry: KnownCause) => Date.parse(entry.told[channel] ?? '');
-  const isDueAgain = (entry: KnownCause) => nowMs - toldMs(entry) >= remindHours * HOUR_MS;
+  const sentMs = (entry: KnownCause) => Date.parse(entry.sent[channel] ?? '');
+  const isDueAgain = (entry: KnownCause) => nowMs - sentMs(entry) >= remindHours * HOUR_MS;
   return {
-    begun: all.filter((e) => isThere(e) && !e.told[channel] && !isQuiet(e)),
-    lasting: all.filter((e) => e.gone_at === null && e.told[channel] && isDueAgain(e)),
-    resolved: all.filter((e) => !isThere(e) && e.told[channel]),
+    begun: all.filter((e) => isThere(e) && !e.sent[channel] && !isQuiet(e)),
+    lasting: all.filter((e) => e.gone_at === null && e.sent[channel] && isDueAgain(e)),
+    resolved: all.filter((e) => !isThere(e) && e.sent[channel]),
   };
 }
 
@@ -105,25 +105,25 @@ export function mayTry(state: AlertState, channel: string, nowMs: number): boole
   return waitMs <= 0 || waitMs > LONGEST_PAUSE_MS;
 }
 
-/** The state once the channel has been told. */
-export function whenTold(state: AlertState, channel: string, news: News, nowMs: number): AlertState {
+/** The state once it has been sent through the channel. */
+export function whenSent(state: AlertState, channel: string, news: News, nowMs: number): AlertState {
   const causes = { ...state.causes };
   const now = isoTime(nowMs);
   for (const { cause } of [...news.begun, ...news.lasting]) {
     const entry = causes[cause.key]!;
-    causes[cause.key] = { ...entry, told: { ...entry.told, [channel]: now } };
+    causes[cause.key] = { ...entry, sent: { ...entry.sent, [channel]: now } };
   }
   for (const { cause } of news.resolved) {
     const entry = causes[cause.key]!;
-    const { [channel]: last = now, ...told } = entry.told;
+    const { [channel]: last = now, ...sent } = entry.sent;
     const quiet_until = { ...entry.quiet_until, [channel]: isoTime(Date.parse(last) + QUIET_MS) };
-    causes[cause.key] = { ...entry, told, quiet_until };
+    causes[cause.key] = { ...entry, sent, quiet_until };
   }
   const { [channel]: _, ...failing } = state.failing;
   return { ...state, causes, failing };
 }
 
-/** The state once the channel could not be told: it is tried again after 1, 2, 4 … minutes, and at the latest after an hour. */
+/** The state once the channel has failed: it is tried again after 1, 2, 4 … minutes, and at the latest after an hour. */
 export function whenFailed(state: AlertState, channel: string, nowMs: number): AlertState {
   const times = (state.failing[channel]?.times ?? 0) + 1;
   const pauseMs = Math.min(60_000 * 2 ** Math.min(times - 1, 10), LONGEST_PAUSE_MS);
@@ -132,11 +132,11 @@ export function whenFailed(state: AlertState, channel: string, nowMs: number): A
 
 /** The state without what nobody needs to know any more. `channels`: all there are. */
 export function withoutOld(state: AlertState, channels: readonly string[], nowMs: number): AlertState {
-  const isNeeded = ({ cause, gone_at, told, quiet_until }: KnownCause) => {
+  const isNeeded = ({ cause, gone_at, sent, quiet_until }: KnownCause) => {
     if (gone_at === null) return true;
-    const isToldTo = (channel: string) => told[channel] !== undefined;
-    if (isEvent(cause)) return !channels.every(isToldTo) && nowMs - Date.parse(gone_at) < EVENT_MS;
-    return channels.some((channel) => isToldTo(channel) || Date.parse(quiet_until[channel] ?? '') > nowMs);
+    const isSentTo = (channel: string) => sent[channel] !== undefined;
+    if (isEvent(cause)) return !channels.every(isSentTo) && nowMs - Date.parse(gone_at) < EVENT_MS;
+    return channels.some((channel) => isSentTo(channel) || Date.parse(quiet_until[channel] ?? '') > nowMs);
   };
   const of = <T>(all: Readonly<Record<string, T>>, isKept: (name: string, one: T) => boolean) =>
     Object.fromEntries(Object.entries(all).filter(([name, one]) => isKept(name, one)));

@@ -42,8 +42,8 @@ export type StartAnswer =
   /** `reason` is in the service's words. */
   | { readonly kind: 'refused'; readonly status: number; readonly reason: string; readonly attempt: number };
 
-/** Told of a process as soon as it is known, before anything is written. */
-export type ToldOf = (process: ProcessStatus) => void;
+/** Gets a process as soon as it is known, before anything is written. */
+export type OnStarted = (process: ProcessStatus) => void;
 
 type CallsContext = Pick<RunContext, 'clock' | 'signal' | 'vault' | 'openClient'>;
 
@@ -75,7 +75,7 @@ export class SubscriptionCalls {
   private readonly context: CallsContext;
   private readonly partner: Partner;
   private readonly gatherer: Gatherer;
-  /** Of all calls that tell process statuses, up to now. */
+  /** Of all calls that say process statuses, up to now. */
   private readonly tries: readonly FetchRecord[];
 
   constructor(context: CallsContext, partner: Partner, gatherer: Gatherer, tries: readonly FetchRecord[]) {
@@ -112,18 +112,18 @@ export class SubscriptionCalls {
     return value;
   }
 
-  create(wish: SubscriptionWish, told: ToldOf): Promise<StartAnswer> {
-    const consume = this.starting('CREATE_SUBSCRIPTION', told);
+  create(wish: SubscriptionWish, onStarted: OnStarted): Promise<StartAnswer> {
+    const consume = this.starting('CREATE_SUBSCRIPTION', onStarted);
     return this.start(subscriptionCreateCall(this.partner.settings, PROCESS_STATUSES, wish, consume));
   }
 
-  update(change: SubscriptionChange, told: ToldOf): Promise<StartAnswer> {
-    const consume = this.starting('UPDATE_SUBSCRIPTION', told);
+  update(change: SubscriptionChange, onStarted: OnStarted): Promise<StartAnswer> {
+    const consume = this.starting('UPDATE_SUBSCRIPTION', onStarted);
     return this.start(subscriptionUpdateCall(this.partner.settings, PROCESS_STATUSES, change, consume));
   }
 
-  remove(id: string, told: ToldOf): Promise<StartAnswer> {
-    const consume = this.starting('DELETE_SUBSCRIPTION', told);
+  remove(id: string, onStarted: OnStarted): Promise<StartAnswer> {
+    const consume = this.starting('DELETE_SUBSCRIPTION', onStarted);
     return this.start(subscriptionDeleteCall(this.partner.settings, PROCESS_STATUSES, id, consume));
   }
 
@@ -132,8 +132,8 @@ export class SubscriptionCalls {
     return testsOne(this.partner.settings);
   }
 
-  test(id: string, told: ToldOf): Promise<StartAnswer> {
-    const consume = this.starting('SEND_SUBSCRIPTION_TST_MSG', told);
+  test(id: string, onStarted: OnStarted): Promise<StartAnswer> {
+    const consume = this.starting('SEND_SUBSCRIPTION_TST_MSG', onStarted);
     return this.start(testPushCall(this.partner.settings, PROCESS_STATUSES, id, consume));
   }
 
@@ -158,27 +158,27 @@ export class SubscriptionCalls {
     }
   }
 
-  private starting(startedAs: string, told: ToldOf): (answer: Answer) => Promise<Consumed<StartAnswer>> {
+  private starting(startedAs: string, onStarted: OnStarted): (answer: Answer) => Promise<Consumed<StartAnswer>> {
     return async (answer) => {
       if (answer.status >= 300) return refused(answer);
-      const consumed = await this.keep(answer, { askedBy: 'start', id: null, startedAs }, null, told);
+      const consumed = await this.keep(answer, { askedBy: 'start', id: null, startedAs }, null, onStarted);
       return { ...consumed, value: { kind: 'started', process: consumed.value! } };
     };
   }
 
-  /** Packs an answer that tells a process status, or that there is none. */
+  /** Packs an answer that says a process status, or that there is none. */
   private async keep(
     answer: Answer,
     questions: JsonValue,
     askedId: string | null,
-    told: ToldOf = () => undefined,
+    onStarted: OnStarted = () => undefined,
   ): Promise<Consumed<ProcessStatus | null>> {
     const { vault } = this.context;
     const { received } = await smallAnswer(answer);
     let process: ProcessStatus | null = null;
     const check = (document: ExactDocument) => {
       process = checkedStatus(document, askedId);
-      told(process);
+      onStarted(process);
       return 1;
     };
     const incoming = { ...answer, body: once(received) };
@@ -195,7 +195,7 @@ function checkedStatus(document: ExactDocument, askedId: string | null): Process
   throw new EtlError('failed', 'other_process', `the service answered about process ${process.id}`);
 }
 
-/** A request that was turned down tells no process and is not kept. */
+/** A request that was turned down names no process and is not kept. */
 async function refused(answer: Answer): Promise<Consumed<StartAnswer>> {
   const { status } = answer;
   const { decoded } = await smallAnswer(answer);

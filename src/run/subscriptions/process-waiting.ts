@@ -1,8 +1,8 @@
 /**
  * Waiting for the end of a process that the service carries out in its own time.
  *
- *   told PENDING ─(pause of 0.5 s, doubling up to 15 s; ended early when a push message tells of the process)─▶ asked again
- *   told SUCCESS, FAILURE, TIMEOUT ─▶ the end, which never changes
+ *   answered PENDING ─(pause of 0.5 s, doubling up to 15 s; ended early when a push message names the process)─▶ asked again
+ *   answered SUCCESS, FAILURE, TIMEOUT ─▶ the end, which never changes
  *   time is over, interrupted, a call failed ─▶ an error that says how to take the waiting up again
  */
 import type { Clock } from '../../core/clock.ts';
@@ -21,7 +21,7 @@ const GRACE_MS = 10_000;
 
 /** What is known of a process when nobody waits for it any more. */
 export interface Followed {
-  /** As the service told it last; null when it never did. */
+  /** As the service answered last; null when it never did. */
   readonly process: ProcessStatus | null;
   /**
    * Why it is no success: `failed/process_failed`, `failed/process_timeout`, `failed/still_pending`, `failed/no_process`,
@@ -37,7 +37,7 @@ export interface Waiting {
   readonly signal: AbortSignal;
   /** Asks for the process; null where the service does not know it. */
   readonly ask: (id: string, signal: AbortSignal) => Promise<ProcessStatus | null>;
-  /** Whether a push message has told of the process since it was started. */
+  /** Whether a push message has named the process since it was started. */
   readonly hasCome: (id: string) => Promise<boolean>;
 }
 
@@ -52,7 +52,7 @@ export function followAgain(waiting: Waiting, id: string, timeoutMs: number): Pr
 }
 
 /** What the status says of a process for whom nobody waits. */
-export function asTold(process: ProcessStatus): Followed {
+export function asAnswered(process: ProcessStatus): Followed {
   return { process, error: isEnded(process.status) ? endError(process) : null };
 }
 
@@ -78,7 +78,7 @@ class Follower {
     const late = () => this.stillPending(timeoutMs);
     try {
       const process = await within(clock, timeoutMs + GRACE_MS, late, stop, this.untilEnded(timeoutMs, stop.signal));
-      return asTold(process);
+      return asAnswered(process);
     } catch (thrown) {
       return { process: this.process, error: this.errorOf(thrown) };
     } finally {
@@ -104,14 +104,14 @@ class Follower {
   }
 
   private async asked(signal: AbortSignal): Promise<ProcessStatus> {
-    const told = (await this.waiting.ask(this.id, signal)) ?? (this.isNew ? this.process : null);
-    if (told) return told;
+    const answered = (await this.waiting.ask(this.id, signal)) ?? (this.isNew ? this.process : null);
+    if (answered) return answered;
     throw new EtlError('failed', 'no_process', `the service knows no process ${this.id}`, {
       hint: 'it forgets a process after 48 hours; partner-etl subscriptions list shows what there is now',
     });
   }
 
-  /** Ends when the time is over, or when a message tells of the process. */
+  /** Ends when the time is over, or when a message names the process. */
   private async pause(ms: number, signal: AbortSignal): Promise<void> {
     const { clock } = this.waiting;
     const untilMs = clock.now() + ms;
@@ -124,7 +124,7 @@ class Follower {
     }
   }
 
-  /** Told once: a message that came before the service itself knows of the end must not make us ask on and on. */
+  /** Heard once: a message that came before the service itself knows of the end must not make us ask on and on. */
   private async hasCome(): Promise<boolean> {
     if (!this.isWatching) return false;
     try {
@@ -140,8 +140,8 @@ class Follower {
 
   private stillPending(timeoutMs: number): EtlError {
     const seconds = Math.round(timeoutMs / 1000);
-    const told = this.process === null ? 'not told' : `still ${this.process.status}`;
-    return new EtlError('failed', 'still_pending', `process ${this.id} is ${told} after ${seconds} s`, {
+    const answered = this.process === null ? 'unknown to the service' : `still ${this.process.status}`;
+    return new EtlError('failed', 'still_pending', `process ${this.id} is ${answered} after ${seconds} s`, {
       hint: takeUp(this.id),
     });
   }

@@ -8,14 +8,14 @@ import type { SubscriptionWish } from '../../partner/subscriptions.ts';
 import { hasMessage } from '../../store/inbox.ts';
 import type { RunContext } from '../context.ts';
 import { type StartAnswer, type SubscriptionCalls, withSubscriptionCalls } from './calls.ts';
-import { asTold, commandLine, type Followed, followAgain, followStarted, type Waiting } from './process-waiting.ts';
+import { asAnswered, commandLine, type Followed, followAgain, followStarted, type Waiting } from './process-waiting.ts';
 import { changedWish, checkedChange, newWish, refuseTakenUrl, type WishChange } from './wish.ts';
 
 export interface Following {
   /** Whether the end is waited for. */
   readonly waits: boolean;
   readonly timeoutMs: number;
-  /** Told of the process as soon as it is known: whoever knows it can go on waiting after a crash. */
+  /** Gets the process as soon as it is known: by its id somebody can go on waiting after a crash. */
   readonly started: (process: ProcessStatus) => void;
 }
 
@@ -103,7 +103,7 @@ export function removeSubscription(context: SubscribingContext, id: string, foll
 }
 
 export interface Testing extends Following {
-  /** Told before anything is sent where the service tests every subscription at once. */
+  /** Called before anything is sent where the service tests every subscription at once. */
   readonly testsAll: () => void;
 }
 
@@ -140,7 +140,7 @@ export function waitForProcess(context: SubscribingContext, id: string, followin
 function follower(context: SubscribingContext, calls: SubscriptionCalls, following: Following) {
   const waiting = waitingOf(context, calls);
   return (process: ProcessStatus): Promise<Followed> =>
-    following.waits ? followStarted(waiting, process, following.timeoutMs) : Promise.resolve(asTold(process));
+    following.waits ? followStarted(waiting, process, following.timeoutMs) : Promise.resolve(asAnswered(process));
 }
 
 function waitingOf({ clock, log, signal, state }: SubscribingContext, calls: SubscriptionCalls): Waiting {
@@ -185,7 +185,9 @@ async function onlyOne(calls: SubscriptionCalls): Promise<string> {
   const [first] = all;
   if (first === undefined) throw nothingToTest();
   if (all.length === 1) return first.id;
-  throw new EtlError('usage', 'no_id', `there are ${all.length} subscriptions, and none is named`, { hint: told(all) });
+  throw new EtlError('usage', 'no_id', `there are ${all.length} subscriptions, and none is named`, {
+    hint: listText(all),
+  });
 }
 
 function nothingToTest(): EtlError {
@@ -194,7 +196,7 @@ function nothingToTest(): EtlError {
   });
 }
 
-/** Errors: always `failed/no_subscription`, with the ids there are as far as the service tells them. */
+/** Errors: always `failed/no_subscription`, with the ids there are as far as the service says them. */
 async function refuseUnknown(calls: SubscriptionCalls, id: string, answer?: Refused): Promise<never> {
   // Only the words are poorer without it.
   const all = await calls.list().catch(() => null);
@@ -204,11 +206,11 @@ async function refuseUnknown(calls: SubscriptionCalls, id: string, answer?: Refu
 function unknown(id: string, all: readonly Subscription[] | null, wasRepeated = false): never {
   const perhaps = wasRepeated ? '; an earlier try, whose answer was lost, may have removed it' : '';
   throw new EtlError('failed', 'no_subscription', `there is no subscription ${id}${perhaps}`, {
-    ...(all === null ? {} : { hint: told(all) }),
+    ...(all === null ? {} : { hint: listText(all) }),
   });
 }
 
-function told(all: readonly Subscription[]): string {
+function listText(all: readonly Subscription[]): string {
   if (all.length === 0) return 'there are none at all';
   const ids = all.slice(0, IDS_SHOWN).map(({ id }) => id);
   return `there ${all.length === 1 ? 'is' : 'are'} ${ids.join(', ')}${all.length > ids.length ? ' and more' : ''}`;

@@ -80,7 +80,7 @@ export function checkedChange(change: WishChange): WishChange {
 
 /**
  * The subscription as it shall be, with the full list; null when it is so already. Errors: `usage/no_resources` for an empty
- * list, `failed/no_url` when the service told no address and none is named.
+ * list, `failed/no_url` when the service gave no address and none is named.
  */
 export function changedWish(current: Subscription, change: WishChange): SubscriptionWish | null {
   const { add = [], remove = [] } = change;
@@ -92,7 +92,7 @@ export function changedWish(current: Subscription, change: WishChange): Subscrip
     });
   const url = change.url ?? current.url;
   if (url === null)
-    throw new EtlError('failed', 'no_url', `the service does not tell the url of subscription ${current.id}`, {
+    throw new EtlError('failed', 'no_url', `the service does not give the url of subscription ${current.id}`, {
       hint: 'name it with --url, since an update replaces the whole subscription; nothing was sent',
     });
   const isSame = url === current.url && sameNames(wished, current.resources);

@@ -1,4 +1,4 @@
-/** The products of the sandbox: some thousands, made from the seed, with titles that test whoever reads them. */
+/** The products of the sandbox: some thousands, made from the seed, with titles that test their readers. */
 
 import { below, hash3, pick } from '../hash.ts';
 import { commissionOf, withoutVat } from './amounts.ts';

@@ -1,4 +1,4 @@
-/** Changes of what the retailer API and the catalogue tell: single EANs, unknown EANs, and the reductions file. */
+/** Changes of what the retailer API and the catalogue say: single EANs, unknown EANs, and the reductions file. */
 import { type Day, dayNumber, isDay } from '../../core/days.ts';
 import { EtlError } from '../../core/errors.ts';
 import type { Rate, Reduction } from './amounts.ts';
@@ -68,7 +68,7 @@ const KINDS: ReadonlySet<string> = new Set<RetailChange['kind']>([
   'reductions-lines',
 ]);
 
-/** Names that no client could take for a path; other ones are told by the faults `told-name` and `disposition`. */
+/** Names that no client could take for a path; other ones come by the faults `announced-name` and `disposition`. */
 const FILE_NAME = /^\w[\w.-]{0,199}$/;
 
 export function isRetailChange(change: { readonly kind: string }): change is RetailChange {
@@ -170,7 +170,7 @@ function changeLines({ exports }: Retailer, change: Of<'reductions-lines'>, now:
   exports.addLines(add);
 }
 
-/** Changes what the retailer tells; refuses (usage) what cannot be. */
+/** Changes what the retailer says; refuses (usage) what cannot be. */
 export function applyRetailChange(retailer: Retailer, change: RetailChange, now: number): void {
   const { eans } = retailer.world;
   if ('ean' in change) checkEan(change, change.ean);

@@ -140,8 +140,8 @@ function bulkRefusal(
     return as === 'refuse' ? notFound(call, unknown(unknownEans)) : notFound(call);
   const reason = 'Request contains invalid value(s)';
   const named = unknownEans.map((ean) => ({ name: 'ean', reason: `${reason}: '${ean}'.` }));
-  const told = as === 'refuse' ? named : [{ name: 'commissionQueries', reason: `${reason}.` }];
-  const all = [...violations, ...(refuses ? told : [])];
+  const reasons = as === 'refuse' ? named : [{ name: 'commissionQueries', reason: `${reason}.` }];
+  const all = [...violations, ...(refuses ? reasons : [])];
   return all.length === 0 ? undefined : badRequest(call, all);
 }
 

@@ -122,7 +122,7 @@ export function filePieces(lines: Iterable<ReductionLine>, faults: readonly File
   if (content === 'empty') return [];
   const broken = faults.filter((fault) => fault.kind === 'broken-line');
   const formats = faults.filter((fault) => fault.kind === 'file-format');
-  const told = content === 'header-only' ? [] : lines;
-  if (broken.length === 0 && formats.length === 0) return plainPieces(told);
-  return formedPieces(told, Object.assign({}, ...formats), broken);
+  const written = content === 'header-only' ? [] : lines;
+  if (broken.length === 0 && formats.length === 0) return plainPieces(written);
+  return formedPieces(written, Object.assign({}, ...formats), broken);
 }

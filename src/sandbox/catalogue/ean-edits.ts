@@ -1,4 +1,4 @@
-/** What was changed about single EANs since the world began: what the retailer API and the catalogue tell of them. */
+/** What was changed about single EANs since the world began: what the retailer API and the catalogue say of them. */
 import type { Rate, Reduction } from './amounts.ts';
 
 /** Members that are absent are as the seed made them. */

@@ -19,7 +19,7 @@ const MINUTE_MS = 60_000;
 
 export interface Export {
   readonly name: string;
-  /** Number of the day whose reductions it tells. */
+  /** Number of the day whose reductions it holds. */
   readonly contentDay: number;
 }
 
@@ -63,7 +63,7 @@ export class Exports {
 
   /**
    * A new export, which is the newest one until that of the next day. Its name carries the time, or the next minute that
-   * is not taken, unless one is given; it tells the reductions of the newest export's day unless told another.
+   * is not taken, unless one is given; it holds the reductions of the newest export's day unless another is given.
    */
   order(now: number, name: string | undefined, contentDay: number | undefined): void {
     const before = this.latest(now);

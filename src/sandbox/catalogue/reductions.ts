@@ -1,6 +1,6 @@
 /** Endpoints 15 and 16: the newest reductions file, and its name. */
 
-import { dispositionOf, toldName } from '../faults/file-faults.ts';
+import { announcedName, dispositionOf } from '../faults/file-faults.ts';
 import type { CallFaults } from '../faults/kinds.ts';
 import { type Answer, type Call, retailerType, retailerVersion } from '../http/call.ts';
 import { refusedMedia } from '../http/media.ts';
@@ -30,7 +30,7 @@ export function latestReductions(exports: Exports, call: Call, { file }: CallFau
   return {
     status: 200,
     headers: { 'content-type': typeOf(call) },
-    body: toldName(exports.latest(call.now).name, file),
+    body: announcedName(exports.latest(call.now).name, file),
   };
 }
 

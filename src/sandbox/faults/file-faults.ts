@@ -1,6 +1,6 @@
 /**
  * Faults of the reductions calls: the file in another form or with broken lines, its name in Content-Disposition written
- * in another way, and another name told than the download carries. Any number of them strikes one call; of two that
+ * in another way, and another name announced than the download carries. Any number of them strikes one call; of two that
  * say the same thing the later one counts. A file that breaks off is a `truncate` or a `cut`.
  */
 import { asBytes } from '../http/pieces.ts';
@@ -25,25 +25,25 @@ export type DispositionForm =
 export interface Disposition {
   readonly kind: 'disposition';
   readonly form: DispositionForm;
-  /** The true name unless told: `../../etc/x`, an absolute path, 4,000 characters. */
+  /** The true name unless given: `../../etc/x`, an absolute path, 4,000 characters. */
   readonly name?: string;
 }
 
 /** The name call answers this text. */
-export interface ToldName {
-  readonly kind: 'told-name';
+export interface AnnouncedName {
+  readonly kind: 'announced-name';
   readonly name: string;
 }
 
 /** The same lines, written in another way. */
 export interface FileFormat {
-  /** `,` unless told. */
+  /** `,` unless given. */
   readonly delimiter?: string;
   /** Every field in quotes. */
   readonly quoted?: boolean;
   readonly byteOrderMark?: boolean;
   readonly lineEnd?: 'lf' | 'crlf' | 'cr';
-  /** Whether the last line has an end, as it has unless told. */
+  /** Whether the last line has an end, as it has unless given. */
   readonly lastLineEnd?: boolean;
   /** Names of the columns in their order: some may be missing, and unknown ones hold a text. */
   readonly columns?: readonly string[];
@@ -66,9 +66,9 @@ export interface BrokenLine {
     | 'duplicate'
     | 'text';
   readonly text?: string;
-  /** Position among the lines below the header; 0 unless told. */
+  /** Position among the lines below the header; 0 unless given. */
   readonly line?: number;
-  /** Whether it stands instead of that line, or as an `extra` one before it, as it does unless told. */
+  /** Whether it stands instead of that line, or as an `extra` one before it, as it does unless given. */
   readonly as?: 'extra' | 'instead';
 }
 
@@ -79,14 +79,14 @@ export interface FileContent {
 
 export type FileFault =
   | Disposition
-  | ToldName
+  | AnnouncedName
   | (FileFormat & { readonly kind: 'file-format' })
   | BrokenLine
   | FileContent;
 
 export const FILE_FAULT_KINDS: ReadonlySet<string> = new Set<FileFault['kind']>([
   'disposition',
-  'told-name',
+  'announced-name',
   'file-format',
   'broken-line',
   'file-content',
@@ -106,9 +106,9 @@ export const VERBATIM_FORMS: readonly DispositionForm[] = ['unquoted', 'quoted',
 /** The value of Content-Disposition, or its several values; undefined for no such header. `name` is the true one. */
 export function dispositionOf(name: string, faults: readonly FileFault[]): string | readonly string[] | undefined {
   const fault = faults.findLast((one) => one.kind === 'disposition');
-  const told = fault?.name ?? name;
+  const written = fault?.name ?? name;
   // Characters beyond ASCII go out as the bytes of their UTF-8 form, as careless services send them.
-  const bytes = asBytes(told);
+  const bytes = asBytes(written);
   const unquoted = `attachment; filename=${bytes}`;
   switch (fault?.form) {
     case undefined:
@@ -117,9 +117,9 @@ export function dispositionOf(name: string, faults: readonly FileFault[]): strin
     case 'quoted':
       return `attachment; filename="${bytes.replace(/["\\]/g, '\\$&')}"`;
     case 'extended':
-      return `attachment; ${extended(told)}`;
+      return `attachment; ${extended(written)}`;
     case 'both':
-      return `attachment; filename="${OTHER_NAME}"; ${extended(told)}`;
+      return `attachment; filename="${OTHER_NAME}"; ${extended(written)}`;
     case 'two-names':
       return `${unquoted}; filename=${OTHER_NAME}`;
     case 'two-headers':
@@ -132,6 +132,6 @@ export function dispositionOf(name: string, faults: readonly FileFault[]): strin
 }
 
 /** What the name call answers. */
-export function toldName(name: string, faults: readonly FileFault[]): string {
-  return faults.findLast((fault) => fault.kind === 'told-name')?.name ?? name;
+export function announcedName(name: string, faults: readonly FileFault[]): string {
+  return faults.findLast((fault) => fault.kind === 'announced-name')?.name ?? name;
 }

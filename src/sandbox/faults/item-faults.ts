@@ -2,8 +2,8 @@
  * Faults of single items of a report, and of single records of a look-up: they change what is written for an item, never what is true.
  *
  * `item` is the position in the answer, from 0 (the default), or `all`; a fault that is aimed at an EAN strikes the records
- * of that EAN unless `item` is told. `as` says whether the damaged text stands
- * `instead` of the item or as an `extra` one before it. Unless told, damage that leaves a loadable item stands instead
+ * of that EAN unless `item` is given. `as` says whether the damaged text stands
+ * `instead` of the item or as an `extra` one before it. Unless given, damage that leaves a loadable item stands instead
  * (and, but for `raw-value` and `lone-surrogate`, the loaded value stays the true one), and damage that makes an item
  * unloadable is an extra one: so a warehouse that sets it aside still equals the truth. An answer that is one record has
  * no room for an extra one, so all damage stands instead of it.
@@ -45,7 +45,7 @@ export type ItemFault = ItemAim &
     | { readonly kind: 'duplicate-key'; readonly field?: string }
     /** A control character inside a text, not escaped. */
     | { readonly kind: 'raw-control'; readonly field?: string }
-    /** A field of so many bytes; more than any limit unless told. */
+    /** A field of so many bytes; more than any limit unless given. */
     | { readonly kind: 'huge-item'; readonly bytes?: number }
     /** The record is not in the answer, although its EAN is known: for bulk commissions. */
     | { readonly kind: 'left-out' }
@@ -84,7 +84,7 @@ export const ITEM_FAULT_KINDS: ReadonlySet<string> = new Set([...UNLOADABLE, ...
 const UNASKED_EAN = `899999999999${checkDigit('899999999999')}`;
 const HUGE_BYTES = 5 * 1024 * 1024;
 
-/** The fields that faults damage when they are not told which. */
+/** The fields that faults damage when none is named. */
 interface UsualFields {
   readonly key: string;
   /** null: such items have none. */

@@ -10,9 +10,9 @@ export interface FaultAim {
   readonly endpoint: FaultEndpoint;
   /** For look-ups: only calls that ask for this EAN. */
   readonly ean?: string;
-  /** How many calls it strikes; 1 unless told. */
+  /** How many calls it strikes; 1 unless given. */
   readonly times?: number;
-  /** How many calls that it fits it lets pass first; 0 unless told. */
+  /** How many calls that it fits it lets pass first; 0 unless given. */
   readonly after?: number;
 }
 
@@ -38,7 +38,7 @@ export type DeliveryFault =
   | { readonly kind: 'truncate'; readonly bytes: number }
   /** After so many bytes of the body nothing comes any more. */
   | { readonly kind: 'stall'; readonly bytes: number }
-  /** For whoever asked for gzip: the checksum at the end is wrong. */
+  /** Where gzip was asked for: the checksum at the end is wrong. */
   | { readonly kind: 'gzip-checksum' };
 
 export type Shape =

@@ -37,7 +37,7 @@ const NEEDED: Readonly<Partial<Record<Kind, Readonly<Record<string, string | rea
   disposition: {
     form: ['unquoted', 'quoted', 'extended', 'both', 'two-names', 'two-headers', 'nameless', 'missing'],
   },
-  'told-name': { name: 'string' },
+  'announced-name': { name: 'string' },
   'broken-line': {
     how: [
       'few-fields',
@@ -103,7 +103,7 @@ function checkEndpoint(fault: Fault): void {
     throw refuse(`fault "${kind}": ${endpoint} has no items`, 'aim it at a report, at reports or at a look-up');
   if (ONLY_FOR[kind]?.(endpoint) === false)
     throw refuse(`fault "${kind}": it does not fit ${endpoint}`, 'aim it at a call whose answer has room for it');
-  const onlyAt = kind === 'told-name' ? 'reductions-latest' : 'reductions';
+  const onlyAt = kind === 'announced-name' ? 'reductions-latest' : 'reductions';
   if (isFileFault(fault) && endpoint !== onlyAt)
     throw refuse(`fault "${kind}": it does not fit ${endpoint}`, `aim it at ${onlyAt}`);
   if (ean !== undefined && !(isLookup(endpoint) && isEan(ean)))

@@ -1,5 +1,5 @@
 /**
- * Budgets of calls, in fixed windows of the sandbox's clock, and the ban of whoever asks for too many tokens.
+ * Budgets of calls, in fixed windows of the sandbox's clock, and the ban of those who ask for too many tokens.
  * The numbers that are known are those of open-points.md, "Errors, tokens, limits".
  */
 import type { EndpointName } from './endpoints.ts';
@@ -70,7 +70,7 @@ function budgetOf(endpoint: Exclude<EndpointName, 'token'>): BudgetName {
   }
 }
 
-/** What a call is told about its budget. */
+/** What a call learns about its budget. */
 export interface BudgetState {
   readonly budget: BudgetName;
   readonly limit: number;

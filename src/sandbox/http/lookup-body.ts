@@ -5,7 +5,7 @@ import type { CallFaults, Shape } from '../faults/kinds.ts';
 import type { KeysCall } from './endpoints.ts';
 import { asBytes } from './pieces.ts';
 
-/** What a look-up tells of one EAN. */
+/** What a look-up says of one EAN. */
 export interface LookupRecord {
   readonly ean: string;
   /** JSON. */

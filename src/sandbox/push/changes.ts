@@ -10,13 +10,13 @@ import type { Subscription, Subscriptions } from './subscriptions.ts';
 
 export type PushChange =
   /**
-   * A carrier tells of a shipment, and whoever subscribed to SHIPMENT is told. With an id, that shipment (made when there is
-   * none) moves on `count` times; without one there are `count` new shipments. `count` is 1 unless told.
+   * A carrier reports on a shipment, and those who subscribed to SHIPMENT get a message. With an id, that shipment (made when there is
+   * none) moves on `count` times; without one there are `count` new shipments. `count` is 1 unless given.
    */
   | { readonly kind: 'shipment'; readonly shipmentId?: string; readonly count?: number }
   /** A new key set signs what is made from now on; what is under way keeps its signature. */
   | ({ readonly kind: 'rotate-keys' } & Rotation)
-  /** A stranger sends messages to every subscription, or to one: once each, without retries. `count` is 1 unless told. */
+  /** Somebody else sends messages to every subscription, or to one: once each, without retries. `count` is 1 unless given. */
   | {
       readonly kind: 'forge-push';
       readonly how: Forgery;
@@ -24,7 +24,7 @@ export type PushChange =
       readonly count?: number;
     }
   /**
-   * What was accepted before is sent again, byte for byte, once: one message, or the `count` newest ones (1 unless told). Set
+   * What was accepted before is sent again, byte for byte, once: one message, or the `count` newest ones (1 unless given). Set
    * the clock first for one of years ago.
    */
   | { readonly kind: 'replay-push'; readonly messageId?: number; readonly count?: number }
@@ -122,7 +122,7 @@ function replayPushes({ pushes, queue }: Pushable, change: Of<'replay-push'>, no
 
 /** Changes what is pushed; refuses (usage) what cannot be. */
 export function applyPushChange(pushable: Pushable, change: PushChange, now: number): void {
-  // What is subscribed by now is told.
+  // Those who are subscribed by now get a message.
   pushable.subscriptions.advance(now);
   switch (change.kind) {
     case 'shipment':

@@ -38,13 +38,13 @@ export interface DeliverySurroundings {
   readonly addressOf: (url: string) => string;
   /** Never rejects. */
   readonly send: (parcel: Parcel) => Promise<DeliveryAnswer>;
-  /** Told of what broke inside the sandbox. */
+  /** Gets what broke inside the sandbox. */
   readonly failed: (thrown: unknown) => void;
 }
 
 export interface Pace {
   readonly everyMs: number;
-  /** Messages that are under way at once; 16 unless told. */
+  /** Messages that are under way at once; 16 unless given. */
   readonly concurrency?: number;
 }
 
@@ -87,15 +87,15 @@ export class DeliveryQueue {
     const results: DeliveryResult[] = [];
     while (this.#takeDue()) {
       const rounds = this.#ready.splice(0);
-      const told: DeliveryResult[][] = [];
+      const settled: DeliveryResult[][] = [];
       const work = async () => {
         while (rounds.length > 0 && !this.#isClosed) {
-          const place = told.push([]) - 1;
-          told[place] = await this.#tracked(rounds.pop()!);
+          const place = settled.push([]) - 1;
+          settled[place] = await this.#tracked(rounds.pop()!);
         }
       };
       await Promise.all(Array.from({ length: Math.min(concurrency, rounds.length) }, work));
-      results.push(...told.flat());
+      results.push(...settled.flat());
       if (this.#isClosed) break;
     }
     await Promise.all(this.#underWay);
@@ -118,7 +118,7 @@ export class DeliveryQueue {
     }, everyMs);
   }
 
-  /** No attempt begins any more; resolves when those under way are over, which whoever sends breaks off. */
+  /** No attempt begins any more; resolves when those under way are over, which the sender breaks off. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#timer);

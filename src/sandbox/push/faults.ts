@@ -1,6 +1,6 @@
 /**
  * Faults of the delivery: what happens to messages on their way, without the world being any different. Plain JSON, added
- * like the faults of calls, and told from them by `endpoint: 'push'`.
+ * like the faults of calls, and known from them by `endpoint: 'push'`.
  *
  * A fault waits until `after` messages that it fits were made, and then strikes the next `times`. One message meets at most
  * one fault of each kind; a further one waits for the next message. Forged messages meet none.
@@ -9,12 +9,12 @@ import { EtlError } from '../../core/errors.ts';
 
 export interface PushFaultAim {
   readonly endpoint: 'push';
-  /** Only messages about this; all unless told. */
+  /** Only messages about this; all unless given. */
   readonly resource?: 'PROCESS_STATUS' | 'SHIPMENT';
   readonly subscriptionId?: string;
-  /** How many messages it strikes; 1 unless told. */
+  /** How many messages it strikes; 1 unless given. */
   readonly times?: number;
-  /** How many that it fits it lets pass first; 0 unless told. */
+  /** How many that it fits it lets pass first; 0 unless given. */
   readonly after?: number;
 }
 
@@ -28,7 +28,7 @@ export type PushFault = PushFaultAim &
     | { readonly kind: 'lose' }
     /** Its first attempt comes so much later. */
     | { readonly kind: 'delay'; readonly seconds: number }
-    /** The receiver answers, and the service does not see it, at the first so many attempts (1 unless told): so it tries again. */
+    /** The receiver answers, and the service does not see it, at the first so many attempts (1 unless given): so it tries again. */
     | { readonly kind: 'lose-answer'; readonly attempts?: number }
   );
 

@@ -1,4 +1,4 @@
-/** Messages that a stranger made: each is wrong in one thing alone, and no receiver may accept it. */
+/** Messages that somebody else made: each is wrong in one thing alone, and no receiver may accept it. */
 import { furtherKey } from '../keys.ts';
 import type { Forgery, PushEvent } from './push.ts';
 import { type SignatureKeys, type Signer, signatureOf } from './signature-keys.ts';
@@ -12,7 +12,7 @@ export const FORGERIES: readonly Forgery[] = [
   'dropped-key',
 ];
 
-/** What a forged message tells: it reads like any other, but its id betrays it to whoever looks for it in a table. */
+/** What a forged message says: it reads like any other, but its id betrays it in a table. */
 export function forgedEvent(id: number): PushEvent {
   return { resource: 'SHIPMENT', type: 'UPDATE_TRANSPORT_EVENT', resourceId: `forged-${id}`, metadata: [], links: [] };
 }
@@ -23,13 +23,13 @@ export function forgedSignature(how: Forgery, id: number, body: string, keys: Si
   const signed = (by: Signer) => () => signatureOf(body, by);
   switch (how) {
     case 'wrong-key':
-      return signed({ ...signer, key: furtherKey('stranger') });
+      return signed({ ...signer, key: furtherKey('forger') });
     case 'altered-body':
       return () => signatureOf(body.replace(`forged-${id}`, `genuine-${id}`), signer);
     case 'other-algorithm':
       return signed({ ...signer, algorithm: 'rsa-sha512' });
     case 'unknown-key':
-      return signed({ keyId: `stranger-${id}`, key: furtherKey('stranger') });
+      return signed({ keyId: `forger-${id}`, key: furtherKey('forger') });
     case 'no-signature':
       return () => undefined;
     case 'dropped-key':

@@ -81,15 +81,15 @@ export class Processes {
     return process;
   }
 
-  /** Ends what is due, one after the other, and tells of each before the next one ends; then forgets what is old. */
-  advance(now: number, tell: (ended: Process, endedAt: number) => void): void {
+  /** Ends what is due, one after the other, and reports each before the next one ends; then forgets what is old. */
+  advance(now: number, report: (ended: Process, endedAt: number) => void): void {
     const due = this.#waiting.filter(({ endsAt }) => endsAt <= now).sort((a, b) => a.endsAt - b.endsAt);
     if (due.length > 0) this.#waiting = this.#waiting.filter(({ endsAt }) => endsAt > now);
     for (const { process, endsAt, carryOut } of due) {
       const outcome = carryOut(process.id, endsAt);
       const ended: Process = { ...process, outcome, entityId: outcome.entityId ?? process.entityId };
       this.#known.set(process.id, ended);
-      tell(ended, endsAt);
+      report(ended, endsAt);
     }
     for (const { id, createdAt } of this.#known.values()) if (now - createdAt > RETENTION_MS) this.#known.delete(id);
   }

@@ -32,7 +32,7 @@ export class PushBox {
     this.#queue = queue;
   }
 
-  /** Tells a subscriber of an event. It was handled at `handledAt` and is due at `dueAt` (milliseconds since the epoch). */
+  /** Sends a subscriber an event. It was handled at `handledAt` and is due at `dueAt` (milliseconds since the epoch). */
   put({ id: subscriptionId, url }: PushTarget, event: PushEvent, handledAt: number, dueAt = handledAt): void {
     const timestamp = dutchIso(handledAt);
     const body = bodyOf(timestamp, event);
@@ -48,7 +48,7 @@ export class PushBox {
     if (!isLost) this.#queue.add(push, dueAt + delayMs);
   }
 
-  /** A stranger sends something to a subscriber, once. */
+  /** Somebody else sends something to a subscriber, once. */
   forge({ id: subscriptionId, url }: PushTarget, how: Forgery, now: number): void {
     const id = this.messages.length + 1;
     const [timestamp, event] = [dutchIso(now), forgedEvent(id)];

@@ -9,7 +9,7 @@ export interface PushRoute {
   readonly from: string;
   /** An http or https address on loopback. For an origin without a path here, the url's own path is kept. */
   readonly to: string;
-  /** Sent as X-Forwarded-For, as a proxy would name the sender; no such header unless told. */
+  /** Sent as X-Forwarded-For, as a proxy would name the sender; no such header unless given. */
   readonly forwardedFor?: string;
 }
 

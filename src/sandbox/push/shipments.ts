@@ -10,8 +10,8 @@ const STATUSES = ['PRE_ANNOUNCED', 'AT_TRANSPORTER', 'IN_TRANSIT', 'DELIVERED_AT
 
 interface Shipment {
   readonly id: string;
-  /** When the carrier told of each status, milliseconds since the epoch; one status after the other. */
-  readonly toldAt: number[];
+  /** When the carrier reported each status, milliseconds since the epoch; one status after the other. */
+  readonly reportedAt: number[];
 }
 
 const FIRST_ID = 700_000_000;
@@ -28,20 +28,20 @@ export class Shipments {
   readonly #known = new Map<string, Shipment>();
   #made = 0;
 
-  /** Moves a shipment on, or makes it, under an id of its own unless told. `baseUrl` is what its link begins with. */
+  /** Moves a shipment on, or makes it, under an id of its own unless given. `baseUrl` is what its link begins with. */
   move(shipmentId: string | undefined, now: number, baseUrl: string): ShipmentEvent {
     const id = shipmentId ?? String(FIRST_ID + ++this.#made);
-    const shipment = this.#known.get(id) ?? { id, toldAt: [] };
+    const shipment = this.#known.get(id) ?? { id, reportedAt: [] };
     this.#known.set(id, shipment);
-    // No two events of a shipment have the same time: their messages could not be told apart.
-    const handledAt = Math.max(now, (shipment.toldAt.at(-1) ?? Number.NEGATIVE_INFINITY) + 1);
-    shipment.toldAt.push(handledAt);
+    // No two events of a shipment have the same time: their messages could not be known from each other.
+    const handledAt = Math.max(now, (shipment.reportedAt.at(-1) ?? Number.NEGATIVE_INFINITY) + 1);
+    shipment.reportedAt.push(handledAt);
     const event: PushEvent = {
       resource: 'SHIPMENT',
       type: 'UPDATE_TRANSPORT_EVENT',
       resourceId: id,
       metadata: [
-        { key: 'eventCode', value: statusAt(shipment.toldAt.length - 1) },
+        { key: 'eventCode', value: statusAt(shipment.reportedAt.length - 1) },
         { key: 'transporterCode', value: 'TNT' },
       ],
       links: [{ method: 'GET', href: `${baseUrl}/retailer/shipments/${id}` }],
@@ -55,9 +55,9 @@ export class Shipments {
     if (refused !== undefined) return refused;
     const shipment = this.#known.get(call.parameters.id ?? '');
     if (shipment === undefined) return notFound(call);
-    const { id: shipmentId, toldAt } = shipment;
-    const events = toldAt.map((at, i) => ({ eventCode: statusAt(i), eventDateTime: dutchIso(at) }));
-    const transport = { transporterCode: 'TNT', status: statusAt(toldAt.length - 1), events };
+    const { id: shipmentId, reportedAt } = shipment;
+    const events = reportedAt.map((at, i) => ({ eventCode: statusAt(i), eventDateTime: dutchIso(at) }));
+    const transport = { transporterCode: 'TNT', status: statusAt(reportedAt.length - 1), events };
     return json(200, { shipmentId, transport }, retailerType(versionOf(call)));
   }
 }

@@ -15,9 +15,9 @@ interface KeySet {
 }
 
 export interface Rotation {
-  /** Seconds until endpoint 11 lists the new set, which signs from now on; 0 unless told. */
+  /** Seconds until endpoint 11 lists the new set, which signs from now on; 0 unless given. */
   readonly listAfterSeconds?: number;
-  /** Whether the older sets are listed no more from now on; false unless told. */
+  /** Whether the older sets are listed no more from now on; false unless given. */
   readonly dropOld?: boolean;
 }
 

@@ -74,7 +74,7 @@ export class Subscriptions {
     this.#surroundings = surroundings;
   }
 
-  /** Those that are to be told of a resource. */
+  /** Those that are to get messages about a resource. */
   of(resource: PushEvent['resource']): readonly Subscription[] {
     return this.#known.filter(({ resources }) => resources.includes(resource));
   }
@@ -112,7 +112,7 @@ export class Subscriptions {
     }
   }
 
-  /** Ends the processes that are due, and tells whoever is subscribed to that by then. */
+  /** Ends the processes that are due, and sends messages to those who are subscribed to that by then. */
   advance(now: number): void {
     const { processes, pushes, baseUrl } = this.#surroundings;
     processes.advance(now, ({ id, eventType, outcome }, endedAt) => {

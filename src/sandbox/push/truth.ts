@@ -4,7 +4,7 @@ import { RETAILER_ID } from './pushes.ts';
 
 /**
  * A message of the service's own. A perfect receiver holds those with one acceptance or more, each once by retailer, resource,
- * type, resource id and timestamp: several subscriptions are told of one event in the same words.
+ * type, resource id and timestamp: several subscriptions get one event in the same words.
  */
 export interface PushTruth {
   /** Of the PushMessage. */
@@ -30,12 +30,12 @@ export interface PushTruth {
   readonly lastAcceptedMs: number | null;
 }
 
-interface Told extends PushMessage {
+interface Sent extends PushMessage {
   readonly timestamp: string;
   readonly event: PushEvent;
 }
 
-export function pushTruth(messages: readonly Told[]): PushTruth[] {
+export function pushTruth(messages: readonly Sent[]): PushTruth[] {
   return messages
     .filter(({ forgery }) => forgery === null)
     .map((push) => {

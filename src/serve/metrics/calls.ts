@@ -1,4 +1,4 @@
-/** Calls as their records come, and requests for tokens as the state tells of them. */
+/** Calls as their records come, and requests for tokens as the state has them. */
 import type { FetchRecord } from '../../core/records.ts';
 import { readCircuit } from '../../partner/token-circuit.ts';
 import type { RunContext } from '../../run/context.ts';

@@ -28,7 +28,7 @@ export interface Metrics {
   readonly contentType: string;
 }
 
-/** A part that cannot be read is told once an hour. */
+/** A part that cannot be read is logged once an hour. */
 const SHORTEST_SILENCE_MS = 3_600_000;
 
 /** Counts from now on. */
@@ -67,13 +67,13 @@ export async function openMetrics(options: MetricsOptions): Promise<Metrics> {
   return { text, contentType: registry.contentType };
 }
 
-/** What is read at each scrape; one that fails is told and counted, and keeps none of the others back. */
+/** What is read at each scrape; one that fails is logged and counted, and keeps none of the others back. */
 class Parts {
   private readonly log: RunContext['log'];
   private readonly clock: RunContext['clock'];
   private readonly meters: Meters;
   private readonly parts: Readonly<Record<string, () => Promise<void>>>;
-  private readonly toldMs = new Map<string, number>();
+  private readonly loggedMs = new Map<string, number>();
 
   constructor({ log, clock }: RunContext, meters: Meters, parts: Readonly<Record<string, () => Promise<void>>>) {
     this.log = log;
@@ -89,16 +89,16 @@ class Parts {
         await read();
       } catch (thrown) {
         this.meters.scrapeErrors.inc({ part });
-        this.tell(part, asEtlError(thrown));
+        this.warn(part, asEtlError(thrown));
       }
     }
   }
 
-  private tell(part: string, { message, code }: { message: string; code: string }): void {
+  private warn(part: string, { message, code }: { message: string; code: string }): void {
     const nowMs = this.clock.now();
-    const toldMs = this.toldMs.get(part);
-    if (toldMs !== undefined && Math.abs(nowMs - toldMs) < SHORTEST_SILENCE_MS) return;
-    this.toldMs.set(part, nowMs);
+    const loggedMs = this.loggedMs.get(part);
+    if (loggedMs !== undefined && Math.abs(nowMs - loggedMs) < SHORTEST_SILENCE_MS) return;
+    this.loggedMs.set(part, nowMs);
     this.log.warn(`metrics: ${part} could not be read and keep what they last said: ${message}`, { part, code });
   }
 }

@@ -35,7 +35,7 @@ export class RunCounts {
     this.after = after;
   }
 
-  /** Counts nothing that has ended by now, but tells of the last runs. */
+  /** Counts nothing that has ended by now, but shows the last runs. */
   static async open(state: State, meters: Meters): Promise<RunCounts> {
     const [newest, ...earlier] = await lastRuns(state.db, RUNS_LOOKED_BACK);
     const isAtWork = newest !== undefined && newest.ended_at === null;

@@ -11,12 +11,12 @@ import type { ProgramEnd, StartedProgram, StartProgram } from '../program-proces
 export interface ActionsOptions {
   readonly start: StartProgram;
   readonly secrets: readonly string[];
-  /** Told when something was done. */
+  /** Called when something was done. */
   readonly onDone: () => void;
 }
 
 export interface Action {
-  /** As it is told: `release of orders 2026-03-01`. */
+  /** As people read it: `release of orders 2026-03-01`. */
   readonly name: string;
   /** One after the other, each the arguments of the program. */
   readonly commands: readonly (readonly string[])[];
@@ -76,12 +76,12 @@ export class Actions {
       if (this.isClosing) break;
       const run = this.options.start(words);
       if (this.current) this.current.run = run;
-      ends.push(this.told(await run.ended));
+      ends.push(this.outcomeOf(await run.ended));
     }
     return `The ${name}: ${[...new Set(ends)].join(' ') || 'not begun, serve is ending.'}`;
   }
 
-  private told(end: ProgramEnd): string {
+  private outcomeOf(end: ProgramEnd): string {
     const line = (text: string) => foreignText(text, this.options.secrets, LONGEST_TEXT);
     if (end.kind === 'lost') return `lost, ${line(end.how)}.`;
     if (end.exitCode === EXIT.done) return 'done.';
@@ -90,7 +90,7 @@ export class Actions {
     if (error) return `${line(error.message)}.${error.hint ? ` Fix: ${line(error.hint)}.` : ''}`;
     if (end.exitCode === EXIT.setAside) return 'done, but something is still held or rejected.';
     const said = end.said.map(failureSaid).find((text) => text !== null);
-    return said ? `failed: ${line(said)}.` : `failed with exit code ${end.exitCode}; the log of serve tells why.`;
+    return said ? `failed: ${line(said)}.` : `failed with exit code ${end.exitCode}; the log of serve says why.`;
   }
 }
 

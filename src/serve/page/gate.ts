@@ -68,7 +68,7 @@ const CSP = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Tells nothing to other sites. Not `no-referrer`: with it browsers hide the Origin of our own forms as well. */
+/** Says nothing to other sites. Not `no-referrer`: with it browsers hide the Origin of our own forms as well. */
 const REFERRER = 'same-origin';
 
 export function setHeaders(reply: FastifyReply): void {

@@ -86,7 +86,7 @@ export interface MoneyDay {
 }
 
 /**
- * What the three reports tell differently on a day, of the first target that can be asked. A group's difference is how far the report that
+ * What the three reports say differently on a day, of the first target that can be asked. A group's difference is how far the report that
  * is further from the orders is away from them, whichever way: amounts of different groups do not cancel out.
  */
 export interface ReconciliationRow {

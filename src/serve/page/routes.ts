@@ -183,24 +183,24 @@ class PageRoutes {
     return reply.redirect('/', 303);
   }
 
-  /** Begins it, waits a little for its end, and leads back to the page, which tells what came of it. */
+  /** Begins it, waits a little for its end, and leads back to the page, which says what came of it. */
   private async act(session: Session, action: Action, reply: FastifyReply) {
     const { actions, clock } = this.options;
     const done = actions.begin(action);
     if (done === null) session.notice = `Not begun: the ${actions.underWay ?? 'end of serve'} is under way.`;
     else {
-      const told = done.then((notice) => {
+      const noticed = done.then((notice) => {
         session.notice = notice;
       });
       const over = new AbortController();
       const tired = clock.sleep(WAIT_MS, over.signal).catch(() => undefined);
-      await Promise.race([told, tired]);
+      await Promise.race([noticed, tired]);
       over.abort();
     }
     return reply.redirect('/', 303);
   }
 
-  /** `takesNotice`: the notice is told with this, and not again. */
+  /** `takesNotice`: the notice is shown with this, and not again. */
   private shown(request: FastifyRequest, takesNotice: boolean): SessionShown {
     const { sessions, actions } = this.options;
     const session = this.gate.sessionOf(request);
@@ -215,8 +215,8 @@ class PageRoutes {
     return { isSignedIn: true, hasToken, csrf: session.csrf, notice, waiting: session.notice ?? underWay };
   }
 
-  private sliceIn(told: unknown): { readonly pipeline: string; readonly day: Day } | null {
-    const { pipeline, day } = told as { pipeline: string | null; day: string | null };
+  private sliceIn(named: unknown): { readonly pipeline: string; readonly day: Day } | null {
+    const { pipeline, day } = named as { pipeline: string | null; day: string | null };
     if (pipeline === null || day === null || !this.options.pipelines.includes(pipeline)) return null;
     if (!isDay(day) || day < FIRST_DAY || day > addDays(this.options.today(), 366)) return null;
     return { pipeline, day };

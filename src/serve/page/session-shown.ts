@@ -1,4 +1,4 @@
-/** What the views are told of who looks at the page. */
+/** What the views know of who looks at the page. */
 export interface SessionShown {
   /** Who signed in may release and retry. */
   readonly isSignedIn: boolean;
@@ -8,6 +8,6 @@ export interface SessionShown {
   readonly csrf: string | null;
   /** One sentence on what was just done, plain text; null: nothing was. */
   readonly notice: string | null;
-  /** What the next look at the page will be told; null: nothing waits. */
+  /** What the next look at the page will show; null: nothing waits. */
   readonly waiting: string | null;
 }

@@ -16,7 +16,7 @@ export interface Session {
   readonly expiresMs: number;
   /** Stands in every form; a foreign page cannot know it. */
   readonly csrf: string;
-  /** What came of what was last done; told once. */
+  /** What came of what was last done; shown once. */
   notice: string | null;
 }
 
@@ -88,10 +88,10 @@ export function sessionCookie(session: Session | null): string {
   return `${COOKIE}=${session?.id ?? ''}; ${attributes}`;
 }
 
-/** In a time that tells nothing of how much of it is right. */
-export function isSame(told: string, secretText: string): boolean {
+/** In a time that says nothing of how much of it is right. */
+export function isSame(given: string, secretText: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(told), digest(secretText));
+  return timingSafeEqual(digest(given), digest(secretText));
 }
 
 function secret(): string {

@@ -66,11 +66,11 @@ export interface CertificateWatch {
 
 /**
  * Looks every minute whether the files have changed and applies what they then hold. A pair that does not fit (it is just being
- * replaced, file by file) is told once and tried again at the next look; the old one is served meanwhile. Resolves at the end.
+ * replaced, file by file) is logged once and tried again at the next look; the old one is served meanwhile. Resolves at the end.
  */
 export async function watchCertificate({ files, clock, log, signal, apply }: CertificateWatch): Promise<void> {
   let seen = await changedAt(files);
-  let hasTold = false;
+  let hasWarned = false;
   for (;;) {
     await clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined);
     if (signal.aborted) return;
@@ -79,11 +79,11 @@ export async function watchCertificate({ files, clock, log, signal, apply }: Cer
     try {
       apply(await readCertificate(files));
       seen = now;
-      hasTold = false;
+      hasWarned = false;
       log.info('the renewed certificate is served', { file: files.certFile });
     } catch (thrown) {
-      if (!hasTold) log.warn(`the renewed certificate is not served: ${asEtlError(thrown).message}`);
-      hasTold = true;
+      if (!hasWarned) log.warn(`the renewed certificate is not served: ${asEtlError(thrown).message}`);
+      hasWarned = true;
     }
   }
 }

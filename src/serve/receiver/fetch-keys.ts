@@ -12,7 +12,7 @@ import { documentOf } from '../../sources/body.ts';
 /** What the errors and log lines of the call are about. */
 const ABOUT = 'push-messages';
 
-/** Errors: `usage/no_credentials`, those of a call, and those of an answer that is none; the reason of an aborted signal. */
+/** Errors: `usage/no_credentials`, those of a call, and `failed/…` for an answer without keys; the reason of an aborted signal. */
 export async function fetchSignatureKeys(
   context: Pick<RunContext, 'openClient' | 'clock'>,
   signal: AbortSignal,

@@ -33,7 +33,7 @@ export interface Outcome {
 
 export interface IntakeOptions {
   readonly keys: Pick<SignatureKeys, 'find' | 'lookFor' | 'doubt'>;
-  /** Resolves when the delivery is on disk. Errors: `retry/inbox_full`; any other is told as `inbox_failed`. */
+  /** Resolves when the delivery is on disk. Errors: `retry/inbox_full`; any other counts as `inbox_failed`. */
   readonly inbox: { append(delivery: NewDelivery): Promise<void> };
   readonly oldestDays: number;
   readonly copiesKept: number;

@@ -9,7 +9,7 @@ import type { Certificate } from './certificate.ts';
 
 /** From a request's first byte to its last; the service gives up after 5 s. */
 const REQUEST_MS = 10_000;
-/** How exactly that is kept; Node looks only every 30 s unless told. */
+/** How exactly that is kept; Node looks only every 30 s by default. */
 const CHECK_EVERY_MS = 2_000;
 /** Longer than the 60 s of most proxies, so that none sends into a connection that is just being closed. */
 const KEEP_ALIVE_MS = 75_000;

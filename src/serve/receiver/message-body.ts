@@ -6,7 +6,7 @@ export type MessageBody = Buffer | 'too_large' | 'cut_off';
 
 const NOTHING = Buffer.alloc(0);
 
-/** Reads the body; a chunked one tells its size only while it grows. Calls `done` once. */
+/** Reads the body; a chunked one shows its size only while it grows. Calls `done` once. */
 export function readBody(request: IncomingMessage, mostBytes: number, done: (body: MessageBody) => void): void {
   const chunks: Buffer[] = [];
   let bytes = 0;

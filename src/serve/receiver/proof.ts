@@ -1,8 +1,8 @@
 /**
  * How `doctor` knows that it is the receiver of this very installation that answers at an address.
  *
- * A receiver makes a key when it starts and keeps it, with where it listens, in the state until it ends. Whoever sends a challenge gets it
- * back under that key, whatever else is answered: so only who can read the state can tell the answer from another one, and nobody
+ * A receiver makes a key when it starts and keeps it, with where it listens, in the state until it ends. A challenge is answered with it
+ * back under that key, whatever else is answered: so only who can read the state knows the answer from another one, and nobody
  * else learns anything. A receiver that was killed leaves its row behind; then nobody answers.
  */
 import { createHmac, randomBytes } from 'node:crypto';

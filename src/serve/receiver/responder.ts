@@ -88,7 +88,7 @@ export class Responder {
     }
   }
 
-  /** Another path, another method, or an address that is none. */
+  /** Another path, another method, or what is no path. */
   refuseUnknown(request: FastifyRequest, reply: FastifyReply): void {
     const [path] = (request.raw.url ?? '').split('?', 1);
     const allowed = path === this.options.settings.path ? 'POST, PUT' : path === HEALTH_PATH ? 'GET, HEAD' : null;
@@ -169,7 +169,7 @@ export class Responder {
 
   private count(reason: Refusal, from: string, about: Readonly<Record<string, string>>): void {
     this.making.refused[reason] += 1;
-    if (!UNTOLD.has(reason)) this.refusalLog.count(reason, () => ({ from, ...about }));
+    if (!UNLOGGED.has(reason)) this.refusalLog.count(reason, () => ({ from, ...about }));
   }
 
   /**
@@ -212,7 +212,7 @@ function answer(reply: FastifyReply, status: number, word: Refusal | Deferral): 
 }
 
 /** What is no message at all; the internet is full of it. */
-const UNTOLD: ReadonlySet<Refusal> = new Set(['not_found', 'wrong_method', 'cut_off']);
+const UNLOGGED: ReadonlySet<Refusal> = new Set(['not_found', 'wrong_method', 'cut_off']);
 
 const BROKEN: Readonly<Record<string, 'too_slow' | 'long_header'>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'too_slow',

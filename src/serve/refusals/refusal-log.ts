@@ -7,7 +7,7 @@ import type { Deferral, Refusal } from './refusals.ts';
 const LINE_EVERY_MS = 60_000;
 const MOST_CHARACTERS = 100;
 
-interface Told {
+interface Logged {
   lineAtMs: number;
   /** Since that line. */
   count: number;
@@ -17,7 +17,7 @@ export class RefusalLog {
   private readonly log: Log;
   private readonly clock: Clock;
   /** There are some twenty reasons. */
-  private readonly told = new Map<Refusal | Deferral, Told>();
+  private readonly logged = new Map<Refusal | Deferral, Logged>();
 
   constructor(log: Log, clock: Clock) {
     this.log = log;
@@ -27,7 +27,7 @@ export class RefusalLog {
   /** `example`: what the sender said of this one; only read when a line is written. */
   count(reason: Refusal | Deferral, example: () => Readonly<Record<string, string>>): void {
     const nowMs = this.clock.now();
-    const known = this.told.get(reason);
+    const known = this.logged.get(reason);
     const sinceMs = known === undefined ? LINE_EVERY_MS : nowMs - known.lineAtMs;
     // A clock that was set back must not silence the log.
     if (known !== undefined && sinceMs >= 0 && sinceMs < LINE_EVERY_MS) {
@@ -35,12 +35,12 @@ export class RefusalLog {
       return;
     }
     this.line(reason, (known?.count ?? 0) + 1, example());
-    this.told.set(reason, { lineAtMs: nowMs, count: 0 });
+    this.logged.set(reason, { lineAtMs: nowMs, count: 0 });
   }
 
-  /** Tells what has been counted since the last lines. */
+  /** Logs what has been counted since the last lines. */
   flush(): void {
-    for (const [reason, known] of this.told) {
+    for (const [reason, known] of this.logged) {
       if (known.count > 0) this.line(reason, known.count, {});
       known.count = 0;
     }

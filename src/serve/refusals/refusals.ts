@@ -1,4 +1,4 @@
-/** What a message can be answered other than 204, and whether it is kept for inspection. The code is all that the sender is told. */
+/** What a message can be answered other than 204, and whether it is kept for inspection. The code is all that the sender sees. */
 
 /**
  * - `never`: it says nothing about messages, or its body was not read

@@ -1,5 +1,5 @@
 /**
- * Messages that were refused, kept for whoever wants to know why: `<id>.<reason>.json` with the head and the body, the oldest
+ * Messages that were refused, kept for those who want to know why: `<id>.<reason>.json` with the head and the body, the oldest
  * deleted first. What comes in can fill neither the disk nor the time of it:
  *
  *   anybody's      a few a second and reason, in one half of the room
@@ -188,7 +188,7 @@ function documentOf({
   };
 }
 
-/** As escapes they mean the same to whoever reads JSON, and nothing to a terminal. */
+/** As escapes they mean the same to what reads JSON, and nothing to a terminal. */
 function asciiJson(value: unknown): string {
   const text = JSON.stringify(value, null, 1);
   return `${text.replaceAll(/[\u007f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)}\n`;

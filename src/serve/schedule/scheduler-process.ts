@@ -4,7 +4,7 @@ import { EXIT } from '../../core/errors.ts';
 import type { ProgramEnd, StartProgram } from '../program-process.ts';
 import type { RunEnd, StartRun } from './scheduler.ts';
 
-const told = z.union([
+const reported = z.union([
   z.object({ nothing_due: z.literal(true) }),
   z.object({
     run_id: z.string(),
@@ -26,7 +26,7 @@ export function processStarter(
 function runEnd(end: ProgramEnd): RunEnd {
   if (end.kind === 'lost') return end;
   if (end.exitCode === EXIT.locked) return { kind: 'locked' };
-  const document = told.safeParse(end.document).data;
+  const document = reported.safeParse(end.document).data;
   if (document === undefined)
     return { kind: 'ended', result: end.exitCode === EXIT.refused ? 'refused' : 'failed', runId: null };
   if ('nothing_due' in document) return { kind: 'ended', result: 'nothing_due', runId: null };

@@ -1,11 +1,11 @@
 /**
- * Starts runs when pipelines are due: everything that is due as one run, one run at a time, until it is told to end.
+ * Starts runs when pipelines are due: everything that is due as one run, one run at a time, until it is asked to end.
  *
  *   waiting ─ due ─▶ running ─ ended ─▶ waiting
- *      ▲                │ └─ beyond its limit ─▶ asked to stop ─ a minute later ─▶ told as hung ─ later ─▶ ended by force
+ *      ▲                │ └─ beyond its limit ─▶ asked to stop ─ a minute later ─▶ reported as hung ─ later ─▶ ended by force
  *      └─ locked, lost ─┘                        (ends after the slice in hand)
  *
- * Whatever comes of a run is told and recorded; none of it ends the scheduler. It looks at the clock every minute at least, so a
+ * Whatever comes of a run is reported and recorded; none of it ends the scheduler. It looks at the clock every minute at least, so a
  * machine that slept or a clock that jumped is noticed.
  */
 import { isoTime } from '../../core/clock.ts';
@@ -37,7 +37,7 @@ export type RunEnd =
 export interface StartedRun {
   /** Never rejects. */
   readonly ended: Promise<RunEnd>;
-  /** Asks it to end after the slice in hand; the reason is told in its record. */
+  /** Asks it to end after the slice in hand; the reason stands in its record. */
   stop(reason: EtlError): void;
   /** Ends it at once, by force. */
   kill(): void;
@@ -63,13 +63,13 @@ export interface SchedulerView {
 }
 
 const MINUTE_MS = 60_000;
-/** A run that was asked to stop is told as hung after this; the slice in hand may take some minutes. */
+/** A run that was asked to stop is reported as hung after this; the slice in hand may take some minutes. */
 const HUNG_AFTER_MS = MINUTE_MS;
 /** And then it is ended by force: the next run fixes what a kill leaves, and a run that hangs would block all that follow. */
 const KILL_AFTER_MS = 15 * MINUTE_MS;
 /** While a run is locked out it is tried again after 1, 2, … and at the most so many minutes. */
 const LONGEST_PAUSE_MINUTES = 5;
-/** Due times that are older than this are told as caught up. */
+/** Due times that are older than this are reported as caught up. */
 const LATE_MS = 5 * MINUTE_MS;
 
 /** Code of the error with which a run is stopped that outlasts its limit. */

@@ -160,7 +160,7 @@ export class SignatureKeys {
     const giveUp = () => limit.abort(this.stop.signal.reason);
     this.stop.signal.addEventListener('abort', giveUp, { once: true });
     const timeout = () =>
-      limit.abort(new EtlError('failed', 'timeout', `the service did not tell its keys within ${FETCH_MS} ms`));
+      limit.abort(new EtlError('failed', 'timeout', `the service did not give its keys within ${FETCH_MS} ms`));
     clock.sleep(FETCH_MS, over.signal).then(timeout, () => undefined);
     try {
       return await fetchKeys(limit.signal);

@@ -130,19 +130,19 @@ describe('commissions that the service does not tell', () => {
     ['refuse', 404, 'not found: .*No product'],
     ['refuse-unnamed', 400, 'refused: .*invalid value'],
     ['leave-out', 400, 'not found: the answer leaves it out'],
-  ])('of many, where the service would %s with %i: the others are found all the same', async (as, status, told) => {
+  ])('of many, where the service would %s with %i: the others are found all the same', async (as, status, said) => {
     world.sandbox.change({ kind: 'unknown-ean', as, status });
     const { code, out } = await lookup(['commission', a, UNKNOWN, b, c]);
     expect(code).toBe(3);
     const [, , ...rows] = lines(out);
     expect(rows).toEqual([
       ...[a, b, c].map((ean) => expect.stringMatching(`^${ean} \\| NEW \\|`)),
-      expect.stringMatching(`^${UNKNOWN}: ${told}`),
+      expect.stringMatching(`^${UNKNOWN}: ${said}`),
       '',
     ]);
   });
 
-  it('a price that the service refuses is told for every EAN', async () => {
+  it('a price that the service refuses is said for every EAN', async () => {
     const { code, out } = await lookup(['commission', a, b, '--price', '1.234567']);
     expect(code).toBe(3);
     expect(lines(out)).toEqual([...[a, b].map((ean) => expect.stringMatching(`^${ean}: refused: .*1\\.234567`)), '']);
@@ -152,10 +152,10 @@ describe('commissions that the service does not tell', () => {
     const eans = world.sandbox.eans(150);
     const { code, out, err } = await lookup(['commission', ...eans, '--price', '1.234567']);
     expect(code).toBe(1);
-    const told = lines(out);
-    expect(told).toHaveLength(150 + 1);
-    expect(told.filter((line) => line.includes(': refused: ')).length).toBeGreaterThanOrEqual(20);
-    expect(told.at(-2)).toMatch(/^\d{13}: failed: /);
+    const said = lines(out);
+    expect(said).toHaveLength(150 + 1);
+    expect(said.filter((line) => line.includes(': refused: ')).length).toBeGreaterThanOrEqual(20);
+    expect(said.at(-2)).toMatch(/^\d{13}: failed: /);
     expect(err).toContain('fix: the request itself seems to be wrong');
   });
 
@@ -224,10 +224,10 @@ describe('lookup product', () => {
   test.each([
     [['--language', 'de'], 'NL, de', 'not acceptable: .*"de" is not supported'],
     [['--country', 'DE'], 'DE, nl', 'bad request: .*must be one of NL, BE'],
-  ])('%j is an outcome', async (options, market, told) => {
+  ])('%j is an outcome', async (options, market, said) => {
     const { code, out } = await lookup(['product', a, ...options]);
     expect(code).toBe(3);
-    expect(out).toMatch(new RegExp(`^${a} \\(${market}\\): ${told}`));
+    expect(out).toMatch(new RegExp(`^${a} \\(${market}\\): ${said}`));
   });
 
   it('--json: the record as sent, digits kept', async () => {
@@ -249,9 +249,9 @@ describe('lookup product', () => {
   it('cuts long texts to the width of a terminal, but no address', async () => {
     world.sandbox.change({ kind: 'product', ean: b, title: 'lang '.repeat(100) });
     const { out } = await lookup(['product', b], { terminal: { isTTY: true, columns: 60 } });
-    const told = out.split('\n');
-    expect(told[1]).toMatch(/^ {2}title {17}lang lang .*…$/);
-    expect(told.filter((line) => line.length > 60).every((line) => line.includes(' https://'))).toBe(true);
+    const said = out.split('\n');
+    expect(said[1]).toMatch(/^ {2}title {17}lang lang .*…$/);
+    expect(said.filter((line) => line.length > 60).every((line) => line.includes(' https://'))).toBe(true);
     expect(out).toContain('/550x550.jpg\n');
   });
 
@@ -377,7 +377,7 @@ describe('nothing is stored', () => {
 });
 
 function truth(ean: string, price: string) {
-  const told = world.sandbox.truthOfCommission(ean, 'NEW', price);
-  if (told === undefined) throw new Error(`the sandbox does not know ${ean}`);
-  return told;
+  const said = world.sandbox.truthOfCommission(ean, 'NEW', price);
+  if (said === undefined) throw new Error(`the sandbox does not know ${ean}`);
+  return said;
 }

@@ -100,9 +100,9 @@ describe('create', () => {
       const { code, out, err } = await typed(['create', OURS, '--resources', 'SHIPMENT', ...more]);
       expect(code).toBe(1);
       expect(err).toContain(words);
-      const told = more.length === 0 ? null : JSON.parse(out);
-      expect(told?.process.status ?? end.status).toBe(end.status);
-      expect(told?.error.code ?? null).toBe(told && `process_${end.status.toLowerCase()}`.replace('failure', 'failed'));
+      const said = more.length === 0 ? null : JSON.parse(out);
+      expect(said?.process.status ?? end.status).toBe(end.status);
+      expect(said?.error.code ?? null).toBe(said && `process_${end.status.toLowerCase()}`.replace('failure', 'failed'));
     }
   });
 
@@ -116,7 +116,7 @@ describe('create', () => {
     });
   });
 
-  it('whose answer is lost is not sent again, and how to find out is told', async () => {
+  it('whose answer is lost is not sent again, and how to find out is said', async () => {
     world.sandbox.addFault({ endpoint: 'subscription-create', kind: 'reset' });
     const { code, err, asked } = await typed(['create', OURS, '--resources', 'SHIPMENT']);
     expect([code, asked['subscription-create']]).toEqual([1, 1]);
@@ -311,7 +311,7 @@ describe('what the service makes up', () => {
     }
   });
 
-  it('a refusal is told in its words', async () => {
+  it('a refusal is said in its words', async () => {
     const violations = [{ name: 'url', reason: `is not reachable${HOSTILE}` }];
     answers({ subscriptions: [] });
     service.answers.push(answer(400, JSON.stringify({ title: 'Bad Request', violations })));

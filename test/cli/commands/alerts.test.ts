@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'v
 import { stringify } from 'yaml';
 import { loadConfig } from '../../../src/config.ts';
 import { EXIT } from '../../../src/core/errors.ts';
-import { openMailServer, openWebhook, remembered, told, type Webhook } from '../../support/alerts.ts';
+import { openMailServer, openWebhook, remembered, sent, type Webhook } from '../../support/alerts.ts';
 import { packageRoot } from '../../support/nights.ts';
 import { run } from '../surroundings.ts';
 
@@ -34,7 +34,7 @@ describe('run', () => {
   test('that cannot begin tells so, once, and ends as it would without alerts', async () => {
     const env = await environment();
     for (let i = 0; i < 2; i++) expect((await run(['run', 'orders', 'commissions'], { env })).code).toBe(EXIT.usage);
-    expect(told(hook)).toEqual(['firing run/commissions+orders:new']);
+    expect(sent(hook)).toEqual(['firing run/commissions+orders:new']);
     expect(hook.bodies[0]).toContain('could not begin (no_credentials)');
   });
 
@@ -59,7 +59,7 @@ describe('run', () => {
     expect(await remembered(home)).toBeNull();
   });
 
-  test('keeps no secret of a channel with what was told', async () => {
+  test('keeps no secret of a channel with what was said', async () => {
     await run(['run', 'orders'], { env: await environment() });
     const text = await remembered(home);
     expect(text).toContain('no_credentials');

@@ -61,7 +61,7 @@ describe('without a warehouse and without credentials', () => {
     expect(await readdir(cwd)).not.toContain('a');
   });
 
-  test('a folder that cannot be made is told with the file', async () => {
+  test('a folder that cannot be made is said with the file', async () => {
     await writeFile(path.join(cwd, 'taken'), '');
     const { code, stderr } = await run(['docs', '--out', 'taken'], { cwd, env });
     expect(code).toBe(1);

@@ -120,7 +120,7 @@ describe('serve', () => {
     expect(serving.stdout.text).toBe('');
   });
 
-  test('a second one is told who receives already, and since when', async () => {
+  test('a second one learns who receives already, and since when', async () => {
     const env = await home();
     const first = typed(['serve', '--json'], env);
     await printed(first.stdout, /url/, first);

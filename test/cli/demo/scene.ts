@@ -19,7 +19,7 @@ export const today = dayAt(clock.now(), 'Europe/Amsterdam');
 export interface DemoScene {
   /** Where `npm start` is typed. */
   readonly cwd: string;
-  /** A command; `onOut` is told everything that was printed so far, and may press Ctrl-C. */
+  /** A command; `onOut` gets everything that was printed so far, and may press Ctrl-C. */
   typed(
     words: readonly string[],
     env?: Readonly<Record<string, string>>,

@@ -76,7 +76,7 @@ describe('doctor --online', () => {
     expect(stateOf(report, 'commissions call')).toBe('ok');
   });
 
-  test('a clock that is wrong is told with the fix', async () => {
+  test('a clock that is wrong is said with the fix', async () => {
     const { env } = await sandboxEnvironment();
     const root = await place();
     const fast = { env, cwd: root, packageRoot: root, nowMs: NOW + 40_000 };
@@ -251,7 +251,7 @@ describe('doctor', () => {
     expect(stdout.lines.at(-1)).toBe('1 broken.');
   });
 
-  test('an area with a pair of its own is told apart, and holds the others back in nothing', async () => {
+  test('an area with a pair of its own is named, and holds the others back in nothing', async () => {
     const { env, sandbox } = await sandboxEnvironment();
     const local = 'service:\n  retailer:\n    credentials: shop\n';
     const { report } = await diagnose(env, ['--online'], local);

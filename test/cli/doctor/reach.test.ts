@@ -77,17 +77,17 @@ describe('our own receiver, at work', () => {
 });
 
 describe('what is not our receiver', () => {
-  test('is told when none is at work, with the fix', async () => {
+  test('is said when none is at work, with the fix', async () => {
     expect(await own(null)).toMatch(/^warning: no receiver is at work here; start partner-etl serve/);
   });
 
-  test('is told when it was killed', async () => {
+  test('is said when it was killed', async () => {
     const { announced, receiver } = await receiving();
     await receiver.close();
     expect(await own(announced)).toMatch(/^broken: .* does not answer \(ECONNREFUSED\); start partner-etl serve/);
   });
 
-  test('is told when it is one of another installation', async () => {
+  test('is said when it is one of another installation', async () => {
     const { announced } = await receiving();
     const other = { ...announced, key: newProofKey() };
     expect(await own(other)).toMatch(

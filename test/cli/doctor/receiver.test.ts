@@ -50,7 +50,7 @@ test.each([
   expect(await found({ tls }, validUntilMs + days * MS_PER_DAY)).toMatch(expected);
 });
 
-test('a certificate that cannot be read is told with its setting', async () => {
+test('a certificate that cannot be read is said with its setting', async () => {
   const missing = { ...tls, certFile: path.join(folder, 'none.pem') };
   await expect(checkReceiver({ ...settings, tls: missing }, 0)).rejects.toMatchObject({
     code: 'bad_certificate',

@@ -62,9 +62,9 @@ test('every line of a run names it, from its beginning to its end', () => {
   expect(about({ message: 'new access token' })).toHaveLength(1);
 });
 
-test('every request is told once by its id, with pipeline, days and status', () => {
-  const told = lines.filter(({ message, status }) => status !== undefined && /^fetch/.test(message));
-  const shown = told.map(({ request, pipeline, slice, status }) => [request, pipeline, slice, status]);
+test('every request is said once by its id, with pipeline, days and status', () => {
+  const said = lines.filter(({ message, status }) => status !== undefined && /^fetch/.test(message));
+  const shown = said.map(({ request, pipeline, slice, status }) => [request, pipeline, slice, status]);
   const recorded = fetches.map(({ fetch_id: request, pipeline, window_from: from, window_to: to, status }) => [
     request,
     pipeline,
@@ -101,7 +101,7 @@ test('no line has another name for these', () => {
   for (const { request } of lines) if (request !== undefined) expect(request).toMatch(REQUEST_ID);
 });
 
-test('on a terminal the night is told by a live line for each pipeline, with what is left of the budget of its calls', async () => {
+test('on a terminal the night shows as a live line for each pipeline, with what is left of the budget of its calls', async () => {
   const stderr = new TextWriter({ isTTY: true, columns: 200 });
   await typedIn(world, ['run', 'orders'], { stderr });
   // What is left is known from the first call on: other processes may have taken their part.

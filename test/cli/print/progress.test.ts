@@ -70,7 +70,7 @@ describe('on a terminal', () => {
     ]);
   });
 
-  test('where calls have a budget of the night, what is left of it is told', () => {
+  test('where calls have a budget of the night, what is left of it is said', () => {
     const { out, clock, progress } = show({ isTTY: true, columns: 120 });
     progress.begin('products', 40, 'call', { kind: 'night', calls: 5000 });
     clock.ms += 3000;
@@ -82,14 +82,14 @@ describe('on a terminal', () => {
 
   test.each([
     [
-      'where the budget is one of a short time, what there is room for now is told',
+      'where the budget is one of a short time, what there is room for now is said',
       1,
       1,
       '1 of 2 calls a second left, ',
     ],
     ['an hour is called so', 3600, 0, '0 of 2 calls an hour left, '],
-    ['any other span is told in seconds', 90, 2, '2 of 2 calls in 90 s left, '],
-    ['what nobody knows is not told', 60, null, ''],
+    ['any other span is said in seconds', 90, 2, '2 of 2 calls in 90 s left, '],
+    ['what nobody knows is not said', 60, null, ''],
   ])('%s', (_, perSeconds, left, text) => {
     const { out, clock, progress } = show({ isTTY: true, columns: 120 });
     progress.begin('orders', 4, 'window', { kind: 'rate', calls: 2, perSeconds, left: () => left });
@@ -139,7 +139,7 @@ describe('on a terminal', () => {
 });
 
 describe('elsewhere', () => {
-  test('calls that wait are told once, with the reason', () => {
+  test('calls that wait are said once, with the reason', () => {
     const { out, progress } = show();
     progress.begin('products', 2, 'call');
     progress.wait({ endpoint: 'product', ms: 60_000, why: 'retry-after' });
@@ -229,6 +229,6 @@ test.each([
   [120_000, '2 min'],
   [7_100_000, '118 min'],
   [9_000_000, '2 h 30 min'],
-])('%i ms are told as %s', (ms, text) => {
+])('%i ms are said as %s', (ms, text) => {
   expect(duration(ms)).toBe(text);
 });

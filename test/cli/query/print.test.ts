@@ -100,7 +100,7 @@ describe('on a terminal', () => {
     for (const line of lines.slice(2, 4)) expect(line.match(/ 123456\.789000(?= |$)/g)?.length).toBeGreaterThan(1);
   });
 
-  test('one row is told from top to bottom', async () => {
+  test('one row is said from top to bottom', async () => {
     const lines = await shownOn(80, [row('x')]);
     expect(lines).toHaveLength(26);
     expect(lines.slice(0, 2)).toEqual(['column_0   x', 'column_1   123456.789000']);

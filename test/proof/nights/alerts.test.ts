@@ -5,9 +5,9 @@ import { afterEach, expect, it } from 'vitest';
 import type { AlertSettings } from '../../../src/config/alerts.ts';
 import { type Day, daysOf } from '../../../src/core/days.ts';
 import { runRelease } from '../../../src/run/again.ts';
-import { tellAlerts } from '../../../src/run/alerts/alerts.ts';
+import { sendAlerts } from '../../../src/run/alerts/alerts.ts';
 import type { AlertDocument } from '../../../src/run/alerts/message.ts';
-import { alertsOf, openWebhook, remembered, tell, told, type Webhook } from '../../support/alerts.ts';
+import { alertsOf, openWebhook, remembered, sent, tell, type Webhook } from '../../support/alerts.ts';
 import { openWorld, type World } from '../../support/nights.ts';
 import { deliver, shipmentMessage, subscribe } from '../../support/states.ts';
 
@@ -46,7 +46,7 @@ it('a held slice is told once by however many processes, after an endpoint was d
   hook.status = 200;
   passHours(1);
   await tell(world, settings, { times: 3 });
-  expect(told(hook)).toEqual([`firing held/orders/${HELD}:new`]);
+  expect(sent(hook)).toEqual([`firing held/orders/${HELD}:new`]);
   const { causes, title } = JSON.parse(hook.bodies[0]!) as AlertDocument;
   expect(title).toBe('partner-etl');
   expect(causes[0]).toEqual({
@@ -63,7 +63,7 @@ it('a held slice is told once by however many processes, after an endpoint was d
   await world.within((context) => runRelease(context, 'orders', HELD));
   await tell(world, settings, { times: 2 });
   await tell(world, settings);
-  expect(told(hook).slice(1)).toEqual([`resolved held/orders/${HELD}:resolved`]);
+  expect(sent(hook).slice(1)).toEqual([`resolved held/orders/${HELD}:resolved`]);
   const state = await remembered(world.home);
   expect(JSON.stringify(world.log) + state + hook.bodies.join()).not.toMatch(/very-secret-part|127\.0\.0\.1/);
 });
@@ -73,7 +73,7 @@ it('a night that fails, drift, and a report that stays away are told with their 
   world.sandbox.addFault({ endpoint: 'orders', kind: 'unknown-field', field: 'voucher' });
   await world.night(ORDERS);
   await tell(world, settings);
-  expect(told(hook)).toEqual(['firing drift/orders/unknown_field/voucher:new']);
+  expect(sent(hook)).toEqual(['firing drift/orders/unknown_field/voucher:new']);
   const { orderId } = world.itemOn(HELD);
   expect(hook.bodies[0]).not.toContain(orderId);
   passHours(24);
@@ -85,12 +85,12 @@ it('a night that fails, drift, and a report that stays away are told with their 
   passHours(2);
   await tell(world, settings);
   const key = 'run/order-item-versions+orders';
-  expect(told(hook).slice(1)).toEqual([`firing ${key}:new`, 'firing late/orders:new']);
+  expect(sent(hook).slice(1)).toEqual([`firing ${key}:new`, 'firing late/orders:new']);
   expect(hook.bodies[1]).toContain('the run \\"run orders\\" failed (http_400)');
   world.sandbox.clearFaults();
   expect((await world.night(ORDERS)).exitCode).toBe(0);
   await tell(world, settings);
-  expect(told(hook).at(-1)).toBe(`resolved ${key}:resolved late/orders:resolved`);
+  expect(sent(hook).at(-1)).toBe(`resolved ${key}:resolved late/orders:resolved`);
 });
 
 it('a check that warns is told for each day once, with its own fix on that day, and without a row', async () => {
@@ -131,28 +131,28 @@ it('credentials that are refused are one cause with the run that they failed, un
   expect((await world.night(ORDERS)).exitCode).toBe(4);
   await tell(world, settings);
   await tell(world, settings);
-  expect(told(hook)).toEqual(['firing refused/credentials_refused:new']);
+  expect(sent(hook)).toEqual(['firing refused/credentials_refused:new']);
   world.sandbox.clearFaults();
   passHours(2);
   expect((await world.night(ORDERS)).exitCode).toBe(0);
   await tell(world, settings);
-  expect(told(hook).slice(1)).toEqual(['resolved refused/credentials_refused:resolved']);
+  expect(sent(hook).slice(1)).toEqual(['resolved refused/credentials_refused:resolved']);
 });
 
 it('a run that could not begin is told until one did, and a day that is only pretended says nothing', async () => {
   await open();
   const unstarted = [{ pipelines: ['orders'], at: '2026-03-20T02:00:00.000Z', code: 'check' }];
-  await world.within((context) => tellAlerts({ ...context, today: HELD }, settings, unstarted));
+  await world.within((context) => sendAlerts({ ...context, today: HELD }, settings, unstarted));
   expect(hook.asked).toBe(0);
   await tell(world, settings, { unstarted });
   await tell(world, settings);
-  expect(told(hook)).toEqual(['firing run/orders:new']);
+  expect(sent(hook)).toEqual(['firing run/orders:new']);
   expect(hook.bodies[0]).toContain('could not begin (check)');
   passHours(1);
   await world.night(ORDERS);
   await tell(world, settings);
   await tell(world, settings);
-  expect(told(hook).slice(1)).toEqual(['resolved run/orders:resolved']);
+  expect(sent(hook).slice(1)).toEqual(['resolved run/orders:resolved']);
 });
 
 it('push messages that stay away are told while there is a subscription', async () => {
@@ -169,9 +169,9 @@ it('push messages that stay away are told while there is a subscription', async 
   expect(hook.asked).toBe(0);
   world.passDays(1);
   await tell(world, settings);
-  expect(told(hook)).toEqual(['firing push/missing:new']);
+  expect(sent(hook)).toEqual(['firing push/missing:new']);
   expect(hook.bodies[0]).toContain('no push message ever came, for 8 days');
   await deliver(world, shipmentMessage('1', []));
   await tell(world, settings);
-  expect(told(hook)[1]).toBe('resolved push/missing:resolved');
+  expect(sent(hook)[1]).toBe('resolved push/missing:resolved');
 });

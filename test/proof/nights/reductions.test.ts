@@ -119,7 +119,7 @@ describe('the reductions file', () => {
       endDate: '2026-03-30',
     };
     world.sandbox.change({ kind: 'reductions-lines', add: [line] });
-    world.sandbox.addFault({ endpoint: 'reductions-latest', kind: 'told-name', name: 'Quite_another.csv' });
+    world.sandbox.addFault({ endpoint: 'reductions-latest', kind: 'announced-name', name: 'Quite_another.csv' });
     await night();
     expect((await current()).sort()).toEqual(told());
     expect((await files()).map((file) => file.split(' ')[0])).toEqual([name, name]);
@@ -127,7 +127,7 @@ describe('the reductions file', () => {
   });
 
   it('whose name changes between the two calls is recorded under the name of the download', async () => {
-    world.sandbox.addFault({ endpoint: 'reductions-latest', kind: 'told-name', name: 'Told_before.csv' });
+    world.sandbox.addFault({ endpoint: 'reductions-latest', kind: 'announced-name', name: 'Told_before.csv' });
     await night();
     expect(await rowsOf(world, 'SELECT file_name, asked_name FROM warehouse.reductions_file')).toEqual([
       `${world.sandbox.reductionsFile().name} Told_before.csv`,

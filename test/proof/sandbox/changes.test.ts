@@ -175,7 +175,7 @@ describe('over HTTP', () => {
     expect((await client.report('orders', DAY, DAY)).headers.date).toBe(new Date(NOON).toUTCString());
   });
 
-  test('counts and the truth are told', async () => {
+  test('counts and the truth are said', async () => {
     const client = await openSandbox();
     await client.report('orders', DAY, DAY);
     expect(JSON.parse((await get(client, 'stats')).text)).toEqual({

@@ -17,7 +17,7 @@ describe('a commission', () => {
     );
   const commissionsOf = (reply: Reply) => (exact(reply.text) as { commissions: Record<string, string>[] }).commissions;
 
-  test('is told for a price, whose name hangs on the version', async () => {
+  test('is said for a price, whose name hangs on the version', async () => {
     const client = await openSandbox();
     const newer = await retailer(client, `/retailer/commission/${EAN}?unit-price=24.5&condition=GOOD`);
     expect(newer.headers['content-type']).toBe(media(10));

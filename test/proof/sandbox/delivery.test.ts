@@ -131,7 +131,7 @@ describe('where pushes go', () => {
     ['its origin, keeping the path', 'https://shop.example', '', '/hook?a=1'],
     ['its origin, to one path', 'https://shop.example/', '/in', '/in'],
     ['every url', '*', '/in', '/in'],
-  ])('is told by a route from %s', async (_, from, toPath, path) => {
+  ])('is said by a route from %s', async (_, from, toPath, path) => {
     const hook = await openReceiver();
     const to = `${new URL(hook.url).origin}${toPath}`;
     const client = await openSandbox({ processSeconds: 0, pushRoutes: [{ from, to, forwardedFor: '35.204.195.116' }] });
@@ -222,7 +222,7 @@ describe('the order of what is due together', () => {
 });
 
 describe('the delivery', () => {
-  test('has several messages under way at once when it is told to, and waits for all of them', async () => {
+  test('has several messages under way at once when it is asked to, and waits for all of them', async () => {
     const { sandbox, hook } = await openShop();
     sandbox.change({ kind: 'shipment', count: 7 });
     let answer: (status: number) => void = () => {};
@@ -242,7 +242,7 @@ describe('the delivery', () => {
     ]);
   });
 
-  test('goes on by itself when it is told to, and also sends what becomes due later', async () => {
+  test('goes on by itself when it is asked to, and also sends what becomes due later', async () => {
     const { sandbox, hook, pass } = await openShop({ deliver: { everyMs: 1, concurrency: 2 } });
     hook.reactions.push(503);
     sandbox.change({ kind: 'shipment', count: 20 });

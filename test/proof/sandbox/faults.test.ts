@@ -264,13 +264,13 @@ describe('a fault', () => {
     return found;
   }
 
-  test('strikes once unless told', async () => {
+  test('strikes once unless given', async () => {
     const client = await openSandbox();
     client.sandbox.addFault(fail());
     expect(await statuses(client, 3)).toEqual([503, 200, 200]);
   });
 
-  test('lets as many calls pass as it is told, and strikes as often', async () => {
+  test('lets as many calls pass as it is set to, and strikes as often', async () => {
     const client = await openSandbox();
     client.sandbox.addFault(fail({ after: 2, times: 2 }));
     expect(await statuses(client, 6)).toEqual([200, 200, 503, 503, 200, 200]);

@@ -52,7 +52,7 @@ test.each(['Verlaging_Bemiddelingsbijdrage_10062026_1200.csv', '../../etc/x', ''
   'the name call may tell a name that the download does not carry: %s',
   async (name) => {
     const client = await openSandbox();
-    client.sandbox.addFault({ endpoint: 'reductions-latest', kind: 'told-name', name });
+    client.sandbox.addFault({ endpoint: 'reductions-latest', kind: 'announced-name', name });
     expect((await latest(client)).text).toBe(name);
     expect((await file(client)).headers['content-disposition']).toBe(`attachment; filename=${NAME}`);
     expect((await latest(client)).text).toBe(NAME);
@@ -147,8 +147,8 @@ describe('a line is broken', () => {
 
 test.each([
   [{ endpoint: 'orders', kind: 'file-content', content: 'empty' }],
-  [{ endpoint: 'reductions', kind: 'told-name', name: 'x' }],
-  [{ endpoint: 'reductions-latest', kind: 'told-name' }],
+  [{ endpoint: 'reductions', kind: 'announced-name', name: 'x' }],
+  [{ endpoint: 'reductions-latest', kind: 'announced-name' }],
   [{ endpoint: 'reductions-latest', kind: 'disposition', form: 'quoted' }],
   [{ endpoint: 'reductions', kind: 'disposition', form: 'round' }],
   [{ endpoint: 'reductions', kind: 'disposition', form: 'quoted', name: 'a\0b' }],

@@ -125,26 +125,26 @@ describe('a fault that is aimed at an EAN', () => {
     const [a, b, c] = client.sandbox.eans(3) as [string, string, string];
     client.sandbox.addFault({ endpoint: 'commission-bulk', kind: 'left-out', ean: b });
     client.sandbox.addFault({ endpoint: 'commission-bulk', kind: 'status', status: 503, ean: c });
-    const told = async (eans: string[]) => {
+    const said = async (eans: string[]) => {
       const reply = await bulk(client, eans);
       return reply.status === 200 ? recordsOf(reply).map((record) => (record as { ean: string }).ean) : reply.status;
     };
-    expect(await told([a])).toEqual([a]);
-    expect(await told([a, b, a, b])).toEqual([a, a]);
-    expect(await told([c])).toBe(503);
-    expect(await told([a, b, c])).toEqual([a, b, c]);
+    expect(await said([a])).toEqual([a]);
+    expect(await said([a, b, a, b])).toEqual([a, a]);
+    expect(await said([c])).toBe(503);
+    expect(await said([a, b, c])).toEqual([a, b, c]);
   });
 
   test('strikes single calls too', async () => {
     const client = await openSandbox();
     const [a, b] = client.sandbox.eans(2) as [string, string];
     client.sandbox.addFault({ endpoint: 'commission', kind: 'unasked', otherEan: a, ean: b });
-    const told = [];
+    const said = [];
     for (const ean of [a, b, b]) {
       const reply = await retailer(client, `/retailer/commission/${ean}`);
-      told.push((exact(reply.text) as { ean: string }).ean);
+      said.push((exact(reply.text) as { ean: string }).ean);
     }
-    expect(told).toEqual([a, a, b]);
+    expect(said).toEqual([a, a, b]);
   });
 });
 

@@ -77,7 +77,7 @@ describe('a fault of the delivery', () => {
     ]);
   });
 
-  test('strikes as often as told, after as many as told, and only what it is aimed at', async () => {
+  test('strikes as often as it is set to, after as many as it is set to, and only what it is aimed at', async () => {
     const { client, sandbox, hook } = await openShop();
     await subscribe(client, ['PROCESS_STATUS'], 'https://shop.example/other');
     sandbox.addPushRoute({ from: 'https://shop.example', to: hook.url });
@@ -243,7 +243,7 @@ describe('a forged message', () => {
       'keyId=1, algorithm="rsa-sha256"',
       'keyId=1, algorithm="rsa-sha256"',
       'keyId=1, algorithm="rsa-sha512"',
-      'keyId=stranger-4, algorithm="rsa-sha256"',
+      'keyId=forger-4, algorithm="rsa-sha256"',
       undefined,
       'keyId=0, algorithm="rsa-sha256"',
     ]);

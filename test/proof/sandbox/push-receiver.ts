@@ -1,4 +1,4 @@
-/** A webhook on loopback that answers as it is told, and a sandbox that delivers to it by hand. */
+/** A webhook on loopback that answers as it is asked to, and a sandbox that delivers to it by hand. */
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
@@ -47,14 +47,14 @@ async function listener(isTls: boolean, handle: RequestListener) {
 export async function openReceiver({ isTls = false } = {}): Promise<Receiver> {
   const received: Received[] = [];
   const reactions: Reaction[] = [];
-  let watchers: { count: number; tell: () => void }[] = [];
+  let watchers: { count: number; done: () => void }[] = [];
   const server = await listener(isTls, async (request, response) => {
     const { method, url: path, headers } = request;
     const body = await text(request).catch(() => null);
     if (body === null) return;
     received.push({ method, path, headers, body });
     const reaction = reactions.shift() ?? 204;
-    for (const { tell } of watchers.filter(({ count }) => count <= received.length)) tell();
+    for (const { done } of watchers.filter(({ count }) => count <= received.length)) done();
     watchers = watchers.filter(({ count }) => count > received.length);
     if (reaction === 'reset') request.socket.destroy();
     else if (reaction === 'endless') response.writeHead(200).write('and so on');
@@ -67,9 +67,9 @@ export async function openReceiver({ isTls = false } = {}): Promise<Receiver> {
   };
   onTestFinished(close);
   const arrived = (count: number) =>
-    new Promise<void>((tell) => {
-      if (received.length >= count) tell();
-      else watchers.push({ count, tell });
+    new Promise<void>((done) => {
+      if (received.length >= count) done();
+      else watchers.push({ count, done });
     });
   const { port } = server.address() as AddressInfo;
   return { url: `${isTls ? 'https' : 'http'}://127.0.0.1:${port}/in`, received, reactions, arrived, close };

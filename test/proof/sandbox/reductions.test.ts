@@ -44,8 +44,8 @@ describe('the reductions file', () => {
     for (const ean of [active[0]![0]!, active.at(-1)![0]!]) {
       const reply = await retailer(client, `/retailer/commission/${ean}`);
       const { reductions } = exact(reply.text) as { reductions: Record<string, string>[] };
-      const told = reductions.map((r) => [ean, r.maximumPrice, r.costReduction, r.startDate, r.endDate]);
-      expect(told).toEqual(active.filter((line) => line[0] === ean));
+      const said = reductions.map((r) => [ean, r.maximumPrice, r.costReduction, r.startDate, r.endDate]);
+      expect(said).toEqual(active.filter((line) => line[0] === ean));
     }
   });
 

@@ -9,9 +9,9 @@ const REDUCTION = { maximumPrice: '25.99', costReduction: '0.92', startDate: '20
 /** The answer about an EAN at 20 euro, which must be what the truth says. */
 async function commission(client: Client, ean: string): Promise<CommissionTruth | undefined> {
   const reply = await retailer(client, `/retailer/commission/${ean}?unit-price=20`);
-  const told = reply.status === 404 ? undefined : (exact(reply.text) as CommissionTruth);
-  expect(told).toEqual(client.sandbox.truthOfCommission(ean, 'NEW', '20'));
-  return told;
+  const said = reply.status === 404 ? undefined : (exact(reply.text) as CommissionTruth);
+  expect(said).toEqual(client.sandbox.truthOfCommission(ean, 'NEW', '20'));
+  return said;
 }
 
 /** The answer about a product in the Netherlands with all its parts, which must be what the truth says. */
@@ -105,7 +105,7 @@ describe('the reductions file', () => {
   const NAMED = 'Verlaging_Bemiddelingsbijdrage_';
 
   /** Name and text as both calls tell them, which must be what the truth says. */
-  async function told(client: Client) {
+  async function said(client: Client) {
     const name = (await client.call('/retailer/reductions/latest', { headers: CSV })).text;
     const file = await client.call('/retailer/reductions', { headers: CSV });
     expect(file.headers['content-disposition']).toBe(`attachment; filename=${name}`);
@@ -115,52 +115,52 @@ describe('the reductions file', () => {
 
   test('gets a new name at another time of the day, with the same content', async () => {
     const client = await openSandbox({ seriesLength: 20 });
-    const { text } = await told(client);
+    const { text } = await said(client);
     const names = [];
     for (const name of [undefined, undefined, 'other.csv']) {
       client.sandbox.change({ kind: 'reductions-file', ...(name === undefined ? {} : { name }) });
-      const file = await told(client);
+      const file = await said(client);
       expect(file.text).toBe(text);
       names.push(file.name);
     }
     expect(names).toEqual([`${NAMED}10062026_1200.csv`, `${NAMED}10062026_1201.csv`, 'other.csv']);
     client.sandbox.setNow(NOON + DAY_MS);
-    expect((await told(client)).name).toBe(`${NAMED}11062026_0005.csv`);
+    expect((await said(client)).name).toBe(`${NAMED}11062026_0005.csv`);
   });
 
   test('of the next day has other content, unless it is ordered with that of the day before', async () => {
     const client = await openSandbox();
-    const before = await told(client);
+    const before = await said(client);
     client.sandbox.setNow(NOON + DAY_MS);
-    expect((await told(client)).text).not.toBe(before.text);
+    expect((await said(client)).text).not.toBe(before.text);
     client.sandbox.change({ kind: 'reductions-file', contentOf: TODAY as never });
-    expect(await told(client)).toEqual({ name: `${NAMED}11062026_1200.csv`, text: before.text });
+    expect(await said(client)).toEqual({ name: `${NAMED}11062026_1200.csv`, text: before.text });
   });
 
   test('loses and gains lines under its name, and keeps them so under the next one', async () => {
     const client = await openSandbox({ seriesLength: 20 });
-    const before = await told(client);
+    const before = await said(client);
     const [header, ...lines] = before.text.trimEnd().split('\n');
     const [ean, maximumPrice, costReduction] = lines[1]!.split(',') as [string, string, string];
     const added = { ean: '0000000000055', ...REDUCTION };
     const remove = [{ ean, maximumPrice, costReduction }];
     client.sandbox.change({ kind: 'reductions-lines', remove, add: [added] });
     const expected = [header, ...lines.toSpliced(1, 1), '0000000000055,25.99,0.92,2026-06-10,2026-06-12', ''];
-    const after = await told(client);
+    const after = await said(client);
     expect(after).toEqual({ name: before.name, text: expected.join('\n') });
     client.sandbox.change({ kind: 'reductions-file' });
-    expect((await told(client)).text).toBe(after.text);
+    expect((await said(client)).text).toBe(after.text);
     client.sandbox.change({ kind: 'reductions-lines', remove: [added] });
-    expect((await told(client)).text).toBe(expected.toSpliced(-2, 1).join('\n'));
+    expect((await said(client)).text).toBe(expected.toSpliced(-2, 1).join('\n'));
   });
 
   test('loses all lines of an EAN', async () => {
     const client = await openSandbox({ seriesLength: 20 });
     const eans = (text: string) => text.split('\n').map((line) => line.slice(0, 13));
-    const before = eans((await told(client)).text);
+    const before = eans((await said(client)).text);
     const twice = before.find((ean, at) => at > 0 && before[at + 1] === ean)!;
     client.sandbox.change({ kind: 'reductions-lines', remove: [{ ean: twice }] });
-    expect(eans((await told(client)).text)).toEqual(before.filter((ean) => ean !== twice));
+    expect(eans((await said(client)).text)).toEqual(before.filter((ean) => ean !== twice));
   });
 });
 
@@ -207,7 +207,7 @@ describe('the truth', () => {
     );
   });
 
-  test('is told over HTTP', async () => {
+  test('is said over HTTP', async () => {
     const { sandbox } = await openSandbox({ seriesLength: 3 });
     const get = async (path: string) => JSON.parse((await ask(`${sandbox.baseUrl}/sandbox/${path}`)).text);
     const ean = sandbox.eans(10).find((one) => sandbox.truthOfProduct(one, 'NL', 'fr'))!;

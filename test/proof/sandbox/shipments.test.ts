@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { DAY_MS, media, NOON, openSandbox, retailer } from './client.ts';
 import { HOOK, MINUTE_MS, openShop, subscribe } from './push-receiver.ts';
 
-test('a shipment tells whoever subscribed to SHIPMENT, with what happened and where to look', async () => {
+test('a shipment sends a message to those who subscribed to SHIPMENT, with what happened and where to look', async () => {
   const { client, sandbox, hook } = await openShop();
   await subscribe(client, ['PROCESS_STATUS'], 'https://shop.example/processes');
   await subscribe(client, ['PROCESS_STATUS', 'SHIPMENT'], 'https://shop.example/both');
@@ -28,10 +28,10 @@ test('a shipment tells whoever subscribed to SHIPMENT, with what happened and wh
       links: [{ method: 'GET', href }],
     },
   });
-  const { messageId, subscriptionId, url, state, attempts, accepted, firstAcceptedMs, lastAcceptedMs, ...told } =
+  const { messageId, subscriptionId, url, state, attempts, accepted, firstAcceptedMs, lastAcceptedMs, ...said } =
     truth[0]!;
   const { event, ...head } = JSON.parse(hook.received[0]!.body);
-  expect(told).toEqual({ ...head, ...event, retailerId: '1234567' });
+  expect(said).toEqual({ ...head, ...event, retailerId: '1234567' });
   expect([messageId, state, attempts, accepted, firstAcceptedMs, lastAcceptedMs]).toEqual([
     truth[0]!.messageId,
     'delivered',
@@ -44,15 +44,15 @@ test('a shipment tells whoever subscribed to SHIPMENT, with what happened and wh
 
 test('its address tells how far it has come, and moves on with each change', async () => {
   const { client, sandbox, pass } = await openShop();
-  const told = async () => {
+  const said = async () => {
     const { status, text } = await retailer(client, '/retailer/shipments/77');
     return status === 200 ? JSON.parse(text) : status;
   };
-  expect(await told()).toBe(404);
+  expect(await said()).toBe(404);
   sandbox.change({ kind: 'shipment', shipmentId: '77' });
   pass(MINUTE_MS);
   sandbox.change({ kind: 'shipment', shipmentId: '77' });
-  expect(await told()).toEqual({
+  expect(await said()).toEqual({
     shipmentId: '77',
     transport: {
       transporterCode: 'TNT',
@@ -65,7 +65,7 @@ test('its address tells how far it has come, and moves on with each change', asy
   });
   pass(DAY_MS);
   sandbox.change({ kind: 'shipment', shipmentId: '77', count: 3 });
-  expect((await told()).transport).toMatchObject({ status: 'DELIVERED_AT_CUSTOMER', events: { length: 5 } });
+  expect((await said()).transport).toMatchObject({ status: 'DELIVERED_AT_CUSTOMER', events: { length: 5 } });
 });
 
 test('its events are due at once, also many of one moment, and no two of their messages are alike', async () => {

@@ -190,7 +190,7 @@ describe('subscriptions', () => {
     expect((await retailer(client, '/shared/process-status/1000001')).status).toBe(404);
   });
 
-  test('can be told to fail or to time out', async () => {
+  test('can be made to fail or to time out', async () => {
     const { client, done } = await opened();
     client.sandbox.change({ kind: 'next-process', status: 'TIMEOUT' });
     client.sandbox.change({ kind: 'next-process', status: 'FAILURE', errorMessage: 'no luck' });
@@ -232,7 +232,7 @@ describe('subscriptions', () => {
     expect(verify('RSA-SHA256', Buffer.from(test!.body), key, Buffer.from(signature, 'base64'))).toBe(true);
   });
 
-  test('are told of every end of a process from their own creation on, none before it, whenever the clock is looked at', async () => {
+  test('hear of every end of a process from their own creation on, none before it, whenever the clock is looked at', async () => {
     const { client, pass } = await opened();
     const create = (name: string) => write(client, 'POST', PATH, { ...WISH, url: `https://example.org/${name}` });
     await create('a');

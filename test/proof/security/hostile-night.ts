@@ -72,7 +72,7 @@ export function hostileNight(name: TargetName, postgresUrl: () => string | undef
     world.sandbox.addFault({ endpoint: 'orders', kind: 'text-item', item: 0 });
     expect((await world.night({ names: ['promotions', 'orders', 'commissions'] })).errors).toEqual([]);
     for (const [i, fileName] of FILE_NAMES.entries()) {
-      world.sandbox.addFault({ endpoint: 'reductions-latest', kind: 'told-name', name: fileName });
+      world.sandbox.addFault({ endpoint: 'reductions-latest', kind: 'announced-name', name: fileName });
       world.sandbox.addFault({ endpoint: 'reductions', kind: 'disposition', form: 'quoted', name: fileName });
       world.clock.set(world.clock.now() + 3_600_000);
       expect([i, (await world.night({ names: ['reductions'] })).errors]).toEqual([i, []]);

@@ -19,7 +19,7 @@ const known = (day: string): KnownCause => ({
   },
   gone_at: null,
   returned: 0,
-  told: {},
+  sent: {},
   quiet_until: {},
 });
 const newsOf = (begun: readonly KnownCause[]) =>
@@ -81,7 +81,7 @@ describe('a webhook', () => {
     [404, 'it answered 404'],
     [500, 'it answered 500'],
     [null, 'UND_ERR_SOCKET'],
-  ])('that answers %s has not taken the message, and its address is not told', async (status, why) => {
+  ])('that answers %s has not taken the message, and its address is not shown', async (status, why) => {
     hook.status = status;
     const error = await only(webhook('generic'))
       .send(message)
@@ -135,7 +135,7 @@ describe('mail', () => {
   });
 });
 
-it('of a hundred causes ten are told and the rest is counted', () => {
+it('of a hundred causes ten are said and the rest is counted', () => {
   const days = Array.from({ length: 100 }, (_, i) => known(`day-${i}`));
   const { text, document } = newsOf(days);
   expect(document.causes).toHaveLength(10);

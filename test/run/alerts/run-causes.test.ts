@@ -12,7 +12,7 @@ import { beginRun, endRun } from '../../../src/store/runs.ts';
 import { FakeClock } from '../../support/clock.ts';
 import { withState } from '../../support/state.ts';
 
-interface Told {
+interface Sent {
   readonly pipelines: readonly string[];
   readonly result: RunResult | null;
   readonly codes?: readonly string[];
@@ -25,7 +25,7 @@ const NOTHING = {
 const [ONE, TWO, BOTH] = [['one'], ['two'], ['one', 'two']];
 
 /** Runs an hour apart, the last one an hour ago. `isAtWork`: somebody holds the lock of runs. */
-async function judged(runs: readonly Told[], isAtWork = false) {
+async function judged(runs: readonly Sent[], isAtWork = false) {
   const home = await mkdtemp(path.join(tmpdir(), 'etl-runs-'));
   onTestFinished(() => rm(home, { recursive: true, force: true }));
   const paths = homePaths(home);
@@ -49,10 +49,10 @@ async function judged(runs: readonly Told[], isAtWork = false) {
   return causes.map(({ key, what }) => `${key}: ${what}`);
 }
 
-const failed: Told = { pipelines: BOTH, result: 'failed', codes: ['http_500', 'total_timeout'] };
+const failed: Sent = { pipelines: BOTH, result: 'failed', codes: ['http_500', 'total_timeout'] };
 
 describe('a run is a cause', () => {
-  it.each<[string, readonly Told[], readonly string[]]>([
+  it.each<[string, readonly Sent[], readonly string[]]>([
     ['when it failed, with its codes', [failed], ['run/one+two: the run "run" failed (http_500, total_timeout)']],
     [
       'until every pipeline of it was run again',

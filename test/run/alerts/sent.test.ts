@@ -4,11 +4,11 @@ import {
   type AlertState,
   alertState,
   mayTry,
-  NOTHING_TOLD,
+  NOTHING_SENT,
   newsFor,
   noticed,
   whenFailed,
-  whenTold,
+  whenSent,
   withoutOld,
 } from '../../../src/run/alerts/sent.ts';
 
@@ -24,8 +24,8 @@ type Look = readonly [minute: number, there: readonly string[], down?: readonly 
 
 /** What each look tells, as `a +new ~lasting -resolved`, by channel; the state goes through JSON as it does through the file. */
 function play(looks: readonly Look[], channels: readonly string[] = ['a'], kind?: CauseKind) {
-  let state: AlertState = NOTHING_TOLD;
-  const told: string[] = [];
+  let state: AlertState = NOTHING_SENT;
+  const sent: string[] = [];
   for (const [minute, there, down = []] of looks) {
     const nowMs = START_MS + minute * 60_000;
     state = noticed(
@@ -38,15 +38,15 @@ function play(looks: readonly Look[], channels: readonly string[] = ['a'], kind?
       const keys = (mark: string, all: typeof news.begun) => all.map((entry) => `${mark}${entry.cause.key}`);
       const words = [...keys('+', news.begun), ...keys('~', news.lasting), ...keys('-', news.resolved)];
       if (words.length === 0 || !mayTry(state, channel, nowMs)) continue;
-      state = down.includes(channel) ? whenFailed(state, channel, nowMs) : whenTold(state, channel, news, nowMs);
-      told.push(`${minute} ${channel}${down.includes(channel) ? ' failed' : ''} ${words.join(' ')}`);
+      state = down.includes(channel) ? whenFailed(state, channel, nowMs) : whenSent(state, channel, news, nowMs);
+      sent.push(`${minute} ${channel}${down.includes(channel) ? ' failed' : ''} ${words.join(' ')}`);
     }
     state = alertState.parse(JSON.parse(JSON.stringify(withoutOld(state, channels, nowMs))));
   }
-  return { told, state };
+  return { sent, state };
 }
 
-describe('what is told', () => {
+describe('what is sent', () => {
   it.each<[string, readonly Look[], readonly string[]]>([
     [
       'a cause once, however often it is looked',
@@ -147,7 +147,7 @@ describe('what is told', () => {
       ['0 a +x', '5 a failed -x'],
     ],
   ])('%s', (_, looks, expected) => {
-    expect(play(looks).told).toEqual(expected);
+    expect(play(looks).sent).toEqual(expected);
   });
 
   it('a channel that is down does not hold the others back', () => {
@@ -156,7 +156,7 @@ describe('what is told', () => {
       [5, ['x', 'y']],
       [9, []],
     ];
-    expect(play(looks, ['a', 'b']).told).toEqual([
+    expect(play(looks, ['a', 'b']).sent).toEqual([
       ...['0 a +x', '0 b failed +x', '5 a +y', '5 b +x +y'],
       ...['9 a -x -y', '9 b -x -y'],
     ]);
@@ -170,7 +170,7 @@ describe('what is told', () => {
       [2 * day, ['x']],
       [400 * day, ['x', 'y']],
     ];
-    expect(play(looks, ['a'], 'drift_seen').told).toEqual(['0 a +x', `${400 * day} a +y`]);
+    expect(play(looks, ['a'], 'drift_seen').sent).toEqual(['0 a +x', `${400 * day} a +y`]);
   });
 
   it('an event also through a channel that was down for days', () => {
@@ -179,19 +179,19 @@ describe('what is told', () => {
       [3000, [], ['a']],
       [6000, []],
     ];
-    expect(play(looks, ['a'], 'drift_seen').told).toEqual(['0 a failed +x', '3000 a failed +x', '6000 a +x']);
+    expect(play(looks, ['a'], 'drift_seen').sent).toEqual(['0 a failed +x', '3000 a failed +x', '6000 a +x']);
   });
 });
 
 describe('what is remembered', () => {
-  it('is nothing of a cause that is gone, told and quiet', () => {
+  it('is nothing of a cause that is gone, sent and quiet', () => {
     expect(
       play([
         [0, ['x']],
         [5, []],
         [6 * HOUR, []],
       ]).state,
-    ).toEqual(NOTHING_TOLD);
+    ).toEqual(NOTHING_SENT);
   });
 
   it('is nothing of a channel that is no more', () => {
@@ -201,12 +201,12 @@ describe('what is remembered', () => {
 
   it('is since when a cause stands, whatever later looks say', () => {
     const later = { ...cause('x'), since: '2026-03-20T09:00:00.000Z', what: 'x is worse' };
-    const state = noticed(noticed(NOTHING_TOLD, [cause('x')], START_MS), [later], START_MS);
+    const state = noticed(noticed(NOTHING_SENT, [cause('x')], START_MS), [later], START_MS);
     expect(state.causes.x?.cause).toMatchObject({ since: '2026-03-20T04:00:00.000Z', what: 'x is worse' });
   });
 
   it('no clock that is set back silences a channel for longer than a pause', () => {
-    const state = whenFailed(NOTHING_TOLD, 'a', START_MS);
+    const state = whenFailed(NOTHING_SENT, 'a', START_MS);
     expect([mayTry(state, 'a', START_MS), mayTry(state, 'a', START_MS - 1000 * 60 * 60)]).toEqual([false, true]);
   });
 });

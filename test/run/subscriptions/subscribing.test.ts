@@ -15,7 +15,15 @@ import { storeDeliveries } from '../../../src/store/inbox.ts';
 import { errorOf } from '../../partner/scene.ts';
 import { answer, cutAfter, hangUp, type Script, silence } from '../../partner/scripted-service.ts';
 import { deliveryAt } from '../../support/inbox.ts';
-import { listed, PROCESS, SubscriptionScene, started, statusText, told, URL_OF_OURS } from '../subscription-scene.ts';
+import {
+  answered,
+  listed,
+  PROCESS,
+  SubscriptionScene,
+  started,
+  statusText,
+  URL_OF_OURS,
+} from '../subscription-scene.ts';
 
 let scene: SubscriptionScene;
 beforeEach(async () => {
@@ -35,11 +43,16 @@ const codeOf = ({ error }: Followed) => error && `${error.kind}/${error.code}`;
 
 describe('waiting for the end', () => {
   test('asks again after pauses that double up to 15 s', async () => {
-    scene.script(listed(), started(), ...Array.from({ length: 7 }, () => told()), told('SUCCESS', { entityId: 5001 }));
+    scene.script(
+      listed(),
+      started(),
+      ...Array.from({ length: 7 }, () => answered()),
+      answered('SUCCESS', { entityId: 5001 }),
+    );
     const { process, error, wished } = await create();
     expect([process?.status, error, wished.id]).toEqual(['SUCCESS', null, '5001']);
     expect(scene.pausesMs).toEqual([1000, 2000, 4000, 8000, 15_000, 15_000, 15_000]);
-    expect(scene.told).toEqual([PROCESS]);
+    expect(scene.reported).toEqual([PROCESS]);
   });
 
   test('asks at once when the push message that announces the end has come, and only once for it', async () => {
@@ -48,16 +61,26 @@ describe('waiting for the end', () => {
       const event = { resource: 'PROCESS_STATUS', type: 'SUCCESS', resourceId: PROCESS };
       const body = JSON.stringify({ retailerId: 1, timestamp: '2026-03-14T04:00:00+01:00', event });
       await storeDeliveries(scene.scene.state, [deliveryAt(clock.now(), body)], clock);
-      await told()(response, seen);
+      await answered()(response, seen);
     };
-    scene.script(listed(), started(), told(), told(), told(), announced, told(), told(), told('SUCCESS'));
+    scene.script(
+      listed(),
+      started(),
+      answered(),
+      answered(),
+      answered(),
+      announced,
+      answered(),
+      answered(),
+      answered('SUCCESS'),
+    );
     expect(codeOf(await create())).toBeNull();
     expect(scene.pausesMs).toEqual([1000, 2000, 4000, 1000, 15_000, 15_000]);
   });
 
   test('goes on where the inbox cannot be looked into, and says so once', async () => {
     await scene.scene.state.write((tx) => tx.schema.dropTable('inbox').execute());
-    scene.script(listed(), started(), told(), told(), told('SUCCESS'));
+    scene.script(listed(), started(), answered(), answered(), answered('SUCCESS'));
     expect(codeOf(await create())).toBeNull();
     expect(scene.scene.log.of('warn')).toEqual([expect.stringContaining('the inbox cannot be looked into')]);
   });
@@ -67,7 +90,7 @@ describe('waiting for the end', () => {
     ['FAILURE', {}, 'failed/process_failed', 'the service does not say why'],
     ['TIMEOUT', { errorMessage: 'too slow' }, 'failed/process_timeout', 'too slow'],
   ])('%s %j is an error with the words of the service', async (status, more, code, words) => {
-    scene.script(listed(), started(), told(status, more));
+    scene.script(listed(), started(), answered(status, more));
     const followed = await create();
     expect(codeOf(followed)).toBe(code);
     expect(followed.error?.message).toContain(words);
@@ -81,7 +104,7 @@ describe('waiting for the end', () => {
   });
 
   test('gives up when the time is over, and says how to go on', async () => {
-    scene.script(listed(), started(), ...Array.from({ length: 100 }, () => told()));
+    scene.script(listed(), started(), ...Array.from({ length: 100 }, () => answered()));
     const began = scene.scene.clock.now();
     const followed = await create({ timeoutMs: 120_000 });
     expect(codeOf(followed)).toBe('failed/still_pending');
@@ -98,7 +121,7 @@ describe('waiting for the end', () => {
     expect(codeOf(await followed)).toBe('failed/still_pending');
   });
 
-  test('without it the process is told, and nothing is asked', async () => {
+  test('without it the process is said, and nothing is asked', async () => {
     scene.script(listed(), started());
     expect(await create({ waits: false })).toMatchObject({ process: { id: PROCESS, status: 'PENDING' }, error: null });
     expect(scene.asked).toHaveLength(2);
@@ -123,7 +146,7 @@ describe('waiting for the end', () => {
 
 describe('a process that the service does not know', () => {
   test('was started a moment ago: it is asked for again', async () => {
-    scene.script(listed(), started(), answer(404), answer(404), told('SUCCESS'));
+    scene.script(listed(), started(), answer(404), answer(404), answered('SUCCESS'));
     expect(codeOf(await create())).toBeNull();
   });
 
@@ -136,9 +159,9 @@ describe('a process that the service does not know', () => {
 
 describe('an interruption', () => {
   test('of the waiting says how to go on', async () => {
-    scene.script(listed(), started(), told(), async (response, seen) => {
+    scene.script(listed(), started(), answered(), async (response, seen) => {
       scene.stop.abort(new Error('Ctrl-C'));
-      await told()(response, seen);
+      await answered()(response, seen);
     });
     const followed = await create();
     expect(codeOf(followed)).toBe('failed/interrupted');
@@ -146,14 +169,14 @@ describe('an interruption', () => {
     expect(followed.process).toMatchObject({ id: PROCESS, status: 'PENDING' });
   });
 
-  test('does not break a request off: its process is told', async () => {
+  test('does not break a request off: its process is said', async () => {
     scene.script(listed(), async (response, seen) => {
       scene.stop.abort(new Error('Ctrl-C'));
       await started()(response, seen);
     });
     const followed = await create();
     expect([codeOf(followed), followed.error?.hint]).toEqual(['failed/interrupted', expect.stringContaining(WAIT)]);
-    expect(scene.told).toEqual([PROCESS]);
+    expect(scene.reported).toEqual([PROCESS]);
   });
 
   test('before the request is sent ends with its own reason', async () => {
@@ -168,7 +191,7 @@ describe('an interruption', () => {
 
 describe('what is kept', () => {
   test('is every answer with a process status, each with its question, under one run', async () => {
-    scene.script(listed(), started(), told(), answer(404, 'none'), told('SUCCESS', { entityId: '5001' }));
+    scene.script(listed(), started(), answered(), answer(404, 'none'), answered('SUCCESS', { entityId: '5001' }));
     await create();
     const { answers, records } = await scene.kept();
     expect(answers.map(({ asked, body }) => [asked, body.toString()])).toEqual([
@@ -214,7 +237,7 @@ describe('a request whose answer is lost', () => {
     ['an answer without a process', answer(202, '{}')],
   ];
 
-  test.each(LOST)('%s: a creation is not sent again, and how to find out is told', async (_, script) => {
+  test.each(LOST)('%s: a creation is not sent again, and how to find out is said', async (_, script) => {
     scene.script(listed(), script);
     const error = await errorOf(create());
     expect([error.kind, error.code]).toEqual(['failed', 'perhaps_done']);
@@ -252,7 +275,7 @@ describe('a request whose answer is lost', () => {
 });
 
 describe('what the service turns down', () => {
-  test.each([400, 409, 422])('with %i is told in its words', async (status) => {
+  test.each([400, 409, 422])('with %i is said in its words', async (status) => {
     const violations = [{ name: 'url', reason: 'must be reachable' }];
     scene.script(listed(), answer(status, JSON.stringify({ title: 'Bad Request', violations })));
     const error = await errorOf(create());
@@ -320,7 +343,7 @@ describe('a test', () => {
     scene.testPath = '/retailer/subscriptions/test';
     scene.script(started('SUCCESS'));
     expect(await run(id)).toMatchObject({ id: null });
-    expect([scene.asked, scene.told]).toEqual([['POST subscriptions/test'], ['all', PROCESS]]);
+    expect([scene.asked, scene.reported]).toEqual([['POST subscriptions/test'], ['all', PROCESS]]);
   });
 
   test.each<[string | null, string, Script[]]>([

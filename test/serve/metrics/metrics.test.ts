@@ -91,14 +91,14 @@ describe('what a run leaves behind', () => {
       expect(counters.length).toBeGreaterThan(15);
     }));
 
-  test('before the beginning is not counted, but the last run of each pipeline is told', () =>
+  test('before the beginning is not counted, but the last run of each pipeline is said', () =>
     scraping(world, async (scrape) => {
       const [last] = await withState(world.home, ({ db }) => lastRuns(db, 1));
-      const told = await scrape();
-      expect([told.value('runs_total'), told.value('calls_total')]).toEqual([0, undefined]);
-      expect(told.value('token_requests_total')).toBe(0);
+      const said = await scrape();
+      expect([said.value('runs_total'), said.value('calls_total')]).toEqual([0, undefined]);
+      expect(said.value('token_requests_total')).toBe(0);
       for (const name of ['last_run_end_timestamp_seconds', 'last_success_timestamp_seconds'])
-        expect(told.value(name, { pipeline: 'orders' })).toBe(Date.parse(last!.ended_at!) / 1000);
+        expect(said.value(name, { pipeline: 'orders' })).toBe(Date.parse(last!.ended_at!) / 1000);
     }));
 
   test('a run at work is counted when it has ended; one without an end was killed once another has begun', async () => {
@@ -121,29 +121,29 @@ describe('what a run leaves behind', () => {
 describe('how things stand', () => {
   test('freshness is what has passed since the end of the newest day, in the zone of the service', () =>
     scraping(world, async (scrape) => {
-      const told = await scrape();
+      const said = await scrape();
       // The newest day is yesterday, and is over at midnight in Amsterdam, which is 23:00 in UTC.
       const endMs = Date.parse(`${world.lookback().to}T23:00:00Z`);
-      expect(told.value('freshness_seconds', { pipeline: 'orders' })).toBe((told.atMs - endMs) / 1000);
-      expect(told.value('freshness_seconds', { pipeline: 'products' })).toBeUndefined();
+      expect(said.value('freshness_seconds', { pipeline: 'orders' })).toBe((said.atMs - endMs) / 1000);
+      expect(said.value('freshness_seconds', { pipeline: 'products' })).toBeUndefined();
     }));
 
-  test('what is due is told by pipeline', async () => {
+  test('what is due is said by pipeline', async () => {
     const entry = { handled_until: '2026-03-20T00:00:00.000Z', last: null };
     await world.within(({ state }) => writeSchedule(state, { orders: entry }));
     const schedules = new Map([['orders', scheduleOf('30 5 * * *', 'Europe/Amsterdam')]]);
     await scraping(
       world,
       async (scrape) => {
-        const told = await scrape();
+        const said = await scrape();
         const dueMs = Date.parse('2026-03-20T04:30:00Z');
-        expect(told.value('next_due_timestamp_seconds', { pipeline: 'orders' })).toBe(dueMs / 1000);
+        expect(said.value('next_due_timestamp_seconds', { pipeline: 'orders' })).toBe(dueMs / 1000);
       },
       { schedules },
     );
   });
 
-  test('a part that cannot be read keeps what it said, is counted, told once, and keeps nothing else back', () =>
+  test('a part that cannot be read keeps what it said, is counted, said once, and keeps nothing else back', () =>
     scraping(world, async (scrape) => {
       const before = await scrape();
       const state = await openSqliteState(homePaths(world.home).database);
@@ -156,8 +156,8 @@ describe('how things stand', () => {
       expect(after.value('runs_total')).toBe(1);
       await sql`ALTER TABLE gone RENAME TO slice`.execute(state.db);
       await state.close();
-      const told = world.log.filter(({ message }) => message.startsWith('metrics: pipelines'));
-      expect(told).toHaveLength(1);
+      const said = world.log.filter(({ message }) => message.startsWith('metrics: pipelines'));
+      expect(said).toHaveLength(1);
     }));
 });
 
@@ -176,11 +176,11 @@ describe('push messages', () => {
         );
         await answerTo(port, delivery('no message'));
         for (let i = 0; i < 2; i++) {
-          const told = await scrape();
-          expect(told.value('push_messages_total', { outcome: 'accepted' })).toBe(1);
-          expect(told.value('push_messages_total', { outcome: 'refused', reason: 'not_json' })).toBe(1);
-          expect(told.value('push_messages_total', { outcome: 'refused' })).toBe(2);
-          expect(told.value('signature_key_fetches_total')).toBe(1);
+          const said = await scrape();
+          expect(said.value('push_messages_total', { outcome: 'accepted' })).toBe(1);
+          expect(said.value('push_messages_total', { outcome: 'refused', reason: 'not_json' })).toBe(1);
+          expect(said.value('push_messages_total', { outcome: 'refused' })).toBe(2);
+          expect(said.value('signature_key_fetches_total')).toBe(1);
         }
       },
       { receiver: receiver.counts },
@@ -188,7 +188,7 @@ describe('push messages', () => {
   });
 });
 
-test('the process is told under the usual names, with its version and nothing secret', () =>
+test('the process is said under the usual names, with its version and nothing secret', () =>
   scraping(world, async (scrape) => {
     const { text, value } = await scrape();
     expect(value('build_info', { version: '1.2.3' })).toBe(1);

@@ -67,7 +67,7 @@ export async function scraping(
     const given = { version: '1.2.3', today: () => world.today(), schedules: null, receiver: null, ...options };
     const metrics = await openMetrics({ context, ...given });
     const scrape = async () => {
-      // Patience would pass at once, and what is old would be told.
+      // Patience would pass at once, and what is old would be said.
       world.clock.passUpTo(-1);
       await world.clock.advance(60_000);
       const text = await metrics.text();

@@ -183,7 +183,7 @@ export const FULL: PageModel = {
   ],
 };
 
-/** A day with everything that can be told of one. */
+/** A day with everything that can be said of one. */
 export const FULL_EXPLANATION: Explanation = {
   ...EXPLANATION,
   content: {

@@ -45,7 +45,7 @@ function letterOn(model: PageModel, name: string, day: Day): string | undefined 
   return cells[Math.round((Date.parse(day) - Date.parse(from)) / 86_400_000)];
 }
 
-it('days, holds, rejects and drift are told', async () => {
+it('days, holds, rejects and drift are said', async () => {
   const model = await modelOf(await openPageScene(world));
   expect(model.today).toBe(world.today());
   expect(letterOn(model, 'orders', held)).toBe('h');
@@ -79,7 +79,7 @@ it('money is the exact sum of the commissions report, and reconciliation tells w
   expect(Number(unequal[0]!.commission_difference)).toBeGreaterThan(0);
 });
 
-it('runs are told with how long they took, and their calls against the budget', async () => {
+it('runs are said with how long they took, and their calls against the budget', async () => {
   const { runs } = await modelOf(await openPageScene(world));
   expect(runs.map(({ command, result }) => [command, result])).toEqual([
     ['run', 'set_aside'],
@@ -101,7 +101,7 @@ it('runs are told with how long they took, and their calls against the budget', 
   }
 });
 
-it('the token is told by its time and by the requests that are left before a ban, never itself', async () => {
+it('the token is said by its time and by the requests that are left before a ban, never itself', async () => {
   const scene = await openPageScene(world, { tokens: await tokensOf() });
   const { text } = await scene.ask('/api/page');
   const { tokens } = JSON.parse(text) as PageModel;
@@ -161,7 +161,7 @@ function countingTarget(target: Target, asked: string[]): Target {
   });
 }
 
-it('a warehouse that cannot be asked is told as such, and everything else is there', async () => {
+it('a warehouse that cannot be asked is said as such, and everything else is there', async () => {
   const away = await world.within(async (context) =>
     context.targets.map((target) => awayTarget(target, `no way to postgres with ${world.sandbox.clientSecret}`)),
   );
@@ -183,7 +183,7 @@ function awayTarget({ name }: Target, message: string): Target {
   return { name, exists: fail, receipts: fail, query: fail } as unknown as Target;
 }
 
-it('what goes on, and what came of it, is told on the page; another thing is not begun meanwhile', async () => {
+it('what goes on, and what came of it, is said on the page; another thing is not begun meanwhile', async () => {
   let end: (how: ProgramEnd) => void = () => undefined;
   const begun: string[] = [];
   const start: StartProgram = (words) => {
@@ -233,7 +233,7 @@ it('the page says of which state it was made, and /api/page names another one as
   expect(await known()).toBe(`"${meanwhile}"`);
   end({ kind: 'ended', exitCode: EXIT.locked, document: null, said: [] });
   await expect.poll(() => known()).not.toBe(`"${meanwhile}"`);
-  expect(await drawn()).toBe(before); // the outcome is told, and nothing else has changed
+  expect(await drawn()).toBe(before); // the outcome is said, and nothing else has changed
   expect(await known()).toBe(`"${before}"`);
   await post('/logout', { csrf }, { cookie });
   expect(await known()).not.toBe(`"${before}"`); // its buttons are gone

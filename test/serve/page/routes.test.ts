@@ -81,7 +81,7 @@ describe('elsewhere', () => {
   const host = '192.0.2.1';
   const reads = ['/', `/cell/orders/${DAY}`, '/api/page', `/api/cell/orders/${DAY}`];
 
-  it('without a token that is set nobody sees anything, and is told how to set one; health goes on', async () => {
+  it('without a token that is set nobody sees anything, and is shown how to set one; health goes on', async () => {
     const { ask, post } = await openPageScene(world, { host, token: null });
     for (const path of [...reads, '/login']) {
       const { status, text } = await ask(path);

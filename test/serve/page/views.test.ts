@@ -259,7 +259,7 @@ describe('the first sentence', () => {
 describe('sections', () => {
   it('of an empty installation each say that there is nothing', () => {
     const words = wordsOf(pageHtml(EMPTY, READER));
-    for (const told of [
+    for (const said of [
       'Nothing is known of any day.',
       'Nothing is held back.',
       'No row is rejected.',
@@ -272,12 +272,12 @@ describe('sections', () => {
       'No warehouse is set.',
       'The last runs saw nothing new.',
     ])
-      expect(words).toContain(told);
+      expect(words).toContain(said);
   });
 
   it('of a full one tell exact figures', () => {
     const words = wordsOf(pageHtml(FULL, READER));
-    for (const told of [
+    for (const said of [
       '7 of 30 token requests in the last hour: 23 left before a ban comes near',
       '2026-11-20 1,000.50 60.03 10.00 50.03',
       'unexplained 1 2 0.01 12.00',
@@ -287,7 +287,7 @@ describe('sections', () => {
       'lacks 2 slices of the lake',
       'it broke',
     ])
-      expect(words).toContain(told);
+      expect(words).toContain(said);
   });
 
   it.each([
@@ -310,7 +310,7 @@ describe('sections', () => {
     }
   });
 
-  it('a notice is told once, before everything else', () => {
+  it('a notice is said once, before everything else', () => {
     const html = pageHtml(WELL, { ...SIGNED_IN, notice: 'orders 2026-11-12 is released' });
     expect(html).toMatch(/role="status">orders 2026-11-12 is released<\/p>[\s\S]*<h1>/);
   });
@@ -331,8 +331,8 @@ describe('a day', () => {
     ['has more fetches than are shown', FULL_EXPLANATION, 'The newest 1 of 3.'],
     ['has rejects', FULL_EXPLANATION, '17 bad number price {"price":"12,50"}'],
     ['is in a warehouse', FULL_EXPLANATION, 'oldest first digest rows settled sums superseded at abc 5 no sums'],
-  ])('that %s says so', (_, more, told) => {
-    expect(wordsOf(cellHtml({ ...EXPLANATION, ...more }, READER))).toContain(told);
+  ])('that %s says so', (_, more, said) => {
+    expect(wordsOf(cellHtml({ ...EXPLANATION, ...more }, READER))).toContain(said);
   });
 
   it('leads to its neighbours', () => {

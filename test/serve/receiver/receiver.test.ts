@@ -21,21 +21,21 @@ import {
   temporaryFolder,
 } from './scene.ts';
 
-/** An inbox that holds on to what it is given until it is told. */
+/** An inbox that holds on to what it is given until it is let go. */
 function heldInbox() {
   const waiting: { readonly done: () => void; readonly failed: (error: Error) => void }[] = [];
-  const watchers: { readonly count: number; readonly tell: () => void }[] = [];
+  const watchers: { readonly count: number; readonly done: () => void }[] = [];
   return {
     waiting,
     append: () =>
       new Promise<void>((done, failed) => {
         waiting.push({ done, failed });
-        for (const { count, tell } of watchers) if (waiting.length >= count) tell();
+        for (const { count, done } of watchers) if (waiting.length >= count) done();
       }),
     holds: (count: number) =>
-      new Promise<void>((tell) => {
-        if (waiting.length >= count) tell();
-        else watchers.push({ count, tell });
+      new Promise<void>((done) => {
+        if (waiting.length >= count) done();
+        else watchers.push({ count, done });
       }),
   };
 }
@@ -199,7 +199,7 @@ describe('other requests', () => {
     expect(answersIn(await exchange(port, requestBytes({ method: 'HEAD', path: '/healthz' })))).toEqual(['200']);
   });
 
-  test('what is allowed on a path is told', async () => {
+  test('what is allowed on a path is said', async () => {
     const { port } = await openReceiver({ settings: { path: '/' } });
     expect(await exchange(port, requestBytes({ method: 'GET', path: '/' }))).toMatch(/\r\nallow: POST, PUT\r\n/i);
     expect(await exchange(port, requestBytes({ method: 'PUT', path: '/healthz' }))).toMatch(

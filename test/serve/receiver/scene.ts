@@ -146,7 +146,7 @@ export interface RequestParts {
   /** Lines between the first and the blank one, besides Host and Content-Length. */
   readonly headers?: readonly string[];
   readonly body?: string | Uint8Array;
-  /** The connection is to be closed behind the answer; true unless told. */
+  /** The connection is to be closed behind the answer; true unless given. */
   readonly isLast?: boolean;
 }
 

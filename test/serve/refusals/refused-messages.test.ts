@@ -172,7 +172,7 @@ describe('the room', () => {
   });
 });
 
-test('a folder that cannot be written is told once a minute, and does no harm', async () => {
+test('a folder that cannot be written is said once a minute, and does no harm', async () => {
   const { folder, clock, log, open } = await place();
   const messages = await open();
   await rm(folder, { recursive: true });

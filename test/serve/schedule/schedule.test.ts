@@ -181,7 +181,7 @@ describe('over both clock changes, whatever the schedule', () => {
               state = whenStarted(state, [one], ms);
               busy = tookMinutes;
             }
-            // It is only switched off between runs; what a crash does is told below.
+            // It is only switched off between runs; what a crash does is said below.
             if (--left <= 0 && busy === 0)
               [isOn, left] = [!isOn || turn.length === 0, turn.shift() ?? Number.POSITIVE_INFINITY];
           }

@@ -48,7 +48,7 @@ interface Scene {
   /** In the place of a real night. */
   readonly start?: StartRun;
   readonly step?: (name: Step) => void | Promise<void>;
-  /** After so many runs it is told to end. */
+  /** After so many runs it is asked to end. */
   readonly runs: number;
 }
 
@@ -97,7 +97,7 @@ const ended = (result: 'done' | 'failed', runId = 'r1'): RunEnd => ({ kind: 'end
 const scripted =
   (...ends: readonly RunEnd[]): StartRun =>
   () => ({ ended: Promise.resolve(ends[0]!), stop: () => undefined, kill: () => undefined });
-const told = (level: string) => log.filter((line) => line.level === level).map(({ message }) => message);
+const said = (level: string) => log.filter((line) => line.level === level).map(({ message }) => message);
 
 const records = () => runsSince(state.db, null);
 
@@ -136,12 +136,12 @@ describe('real nights', () => {
     world.clock.set(world.clock.now() + HOUR);
     const begun = await schedule({ runs: 2 });
     expect(begun.map(({ at }) => at)).toEqual(['2026-03-20T03:00', '2026-03-20T04:30']);
-    expect(told('info')[0]).toBe('a scheduled run begins, late');
+    expect(said('info')[0]).toBe('a scheduled run begins, late');
     expect(await records()).toHaveLength(3);
     expect(await world.differences(world.lookback())).toEqual([]);
   });
 
-  it('one that outlasts its limit ends after the slice in hand, is told in log and record, and is not begun again', async () => {
+  it('one that outlasts its limit ends after the slice in hand, is said in log and record, and is not begun again', async () => {
     let passed = 0;
     const step = async (name: Step) => {
       if (name === 'lake-committed' && ++passed === 2) await world.clock.advance(30 * MINUTE);
@@ -154,7 +154,7 @@ describe('real nights', () => {
       result: 'interrupted',
       summary: { errors: [`${text} before everything was fetched`] },
     });
-    expect(told('error')[0]).toBe(`${text}; it ends after the slice in hand`);
+    expect(said('error')[0]).toBe(`${text}; it ends after the slice in hand`);
     expect(next?.result).toBe('done');
     expect(await world.differences(world.lookback())).toEqual([]);
   });
@@ -178,7 +178,7 @@ describe('real nights', () => {
     });
     expect(begun.map(({ end }) => end?.kind)).toEqual(['locked', 'locked', 'locked', 'ended']);
     expect(begun.map(({ at }) => at.slice(11))).toEqual(['04:30', '04:31', '04:33', '04:36']);
-    expect(told('warn')).toEqual(['a scheduled run waits, since another run holds the lock; it is tried again']);
+    expect(said('warn')).toEqual(['a scheduled run waits, since another run holds the lock; it is tried again']);
     expect((await records()).map(({ result }) => result)).toEqual(['done']);
     expect((await readSchedule(state.db))?.orders?.last).toMatchObject({ result: 'done', tries: 1 });
   });
@@ -215,10 +215,10 @@ describe('real nights', () => {
 });
 
 describe('whatever comes of a run', () => {
-  it('one that failed is told, and the next one comes in its time', async () => {
+  it('one that failed is said, and the next one comes in its time', async () => {
     const begun = await schedule({ runs: 2, start: scripted(ended('failed')) });
     expect(begun.map(({ at }) => at)).toEqual(['2026-03-20T04:30', '2026-03-21T04:30']);
-    expect(told('error')).toContain('a scheduled run has ended: failed');
+    expect(said('error')).toContain('a scheduled run has ended: failed');
   });
 
   it('one that dies is begun three times and then given up until it is due again', async () => {
@@ -232,7 +232,7 @@ describe('whatever comes of a run', () => {
       '2026-03-20T04:33',
       '2026-03-21T04:30',
     ]);
-    expect(told('error')[2]).toMatch(/its process was ended by SIGKILL; given up after 3 tries/);
+    expect(said('error')[2]).toMatch(/its process was ended by SIGKILL; given up after 3 tries/);
   });
 
   it('what is due while a run is at work is run when that has ended, once', async () => {
@@ -257,7 +257,7 @@ describe('whatever comes of a run', () => {
     ]);
   });
 
-  it('one that hangs is told a minute after it was asked to stop, and ended by force later', async () => {
+  it('one that hangs is said a minute after it was asked to stop, and ended by force later', async () => {
     await leftAt('2026-03-19T10:00:00.000Z');
     world.clock.passUpTo(-1).set(Date.parse('2026-03-20T06:00:00Z'));
     const asked: string[] = [];
@@ -274,7 +274,7 @@ describe('whatever comes of a run', () => {
     await world.clock.advance(30 * MINUTE);
     expect(asked).toEqual(['run_limit']);
     await world.clock.advance(MINUTE);
-    expect(told('error').at(-1)).toMatch(/was asked to stop a minute ago and hangs$/);
+    expect(said('error').at(-1)).toMatch(/was asked to stop a minute ago and hangs$/);
     await world.clock.advance(15 * MINUTE);
     expect((await working).map(({ end }) => end?.kind)).toEqual(['lost']);
   });
@@ -297,7 +297,7 @@ describe('what is not as it should be', () => {
     expect((await schedule({ runs: 1, start: scripted(ended('done')) })).map(({ at }) => at)).toEqual([expected]);
   });
 
-  it('a record that cannot be written is told, and nothing is begun before it can', async () => {
+  it('a record that cannot be written is said, and nothing is begun before it can', async () => {
     let isFull = false;
     const write: State['write'] = (work) => (isFull ? Promise.reject(new Error('disk full')) : state.write(work));
     const before: ScheduleState = { orders: { handled_until: '2026-03-19T10:00:00.000Z', last: null } };

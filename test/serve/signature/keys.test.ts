@@ -158,7 +158,7 @@ describe('keys of the service', () => {
 });
 
 describe('when the service does not tell its keys', () => {
-  test('nothing is known of any, and each refresh is told once, in clean text', async () => {
+  test('nothing is known of any, and each refresh is said once, in clean text', async () => {
     const at = await place(DOWN);
     const keys = await open(at);
     expect(await lookedFor(keys, '0')).toBe('unavailable');
@@ -197,7 +197,7 @@ describe('when the service does not tell its keys', () => {
     expect(at.log.at(-1)?.message).toContain('none of its');
   });
 
-  test('a broken key among good ones is left out and told', async () => {
+  test('a broken key among good ones is left out and said', async () => {
     const at = await place([{ id: '\u001b[2J9', type: 'RSA', publicKey: 'x' }, OLD]);
     const keys = await opened(at);
     expect(keys.find('0')).toBeDefined();
@@ -234,7 +234,7 @@ describe('when the service does not tell its keys', () => {
     expect(at.clock.sleeping).toEqual([]);
   });
 
-  test('a cache that cannot be written is told and does no harm', async () => {
+  test('a cache that cannot be written is said and does no harm', async () => {
     const at = await place(DOWN);
     const keys = await opened(at);
     await at.state.write((tx) => tx.schema.dropTable('memo').execute());

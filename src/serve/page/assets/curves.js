@@ -71,7 +71,7 @@ export class Curves {
     const dayAt = (/** @type {number} */ time) => new Date(time * 1000).toISOString().slice(0, 10);
     for (const [id, lines] of Object.entries(LINES)) {
       const names = lines.map(({ label }) => label.toLowerCase()).join(', ');
-      const words = `Curve of ${names} per day, ${dayAt(min)} to ${dayAt(max)}. The tables below tell the same in figures.`;
+      const words = `Curve of ${names} per day, ${dayAt(min)} to ${dayAt(max)}. The tables below say the same in figures.`;
       document.getElementById(id)?.setAttribute('aria-label', words);
     }
   }

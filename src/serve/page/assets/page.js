@@ -12,7 +12,7 @@ const PATIENCE_MS = 20_000;
 const at = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 const parts = /** @type {HTMLElement[]} */ ([...document.querySelectorAll('[data-live]')]);
 /** What the server said last of every part: what a reader opened since is no difference. */
-const told = new Map(parts.map((part) => [part.id, part.outerHTML]));
+const drawn = new Map(parts.map((part) => [part.id, part.outerHTML]));
 const calendar = new Calendar(/** @type {HTMLElement} */ (document.querySelector('.calendar')));
 // Apart, since the page is alive also where they cannot be drawn.
 const curves = import('./curves.js').then(({ Curves }) => new Curves(at('curves')));
@@ -43,17 +43,17 @@ async function ask() {
       headers: etag === '' ? {} : { 'if-none-match': etag },
       signal: AbortSignal.timeout(PATIENCE_MS),
     });
-    if (answer.status === 401 || answer.status === 403) tell('Sign in again to see what is new.');
+    if (answer.status === 401 || answer.status === 403) announce('Sign in again to see what is new.');
     else if (!answer.ok && answer.status !== 304) isGone();
     else {
       if (answer.ok) {
-        const told = answer.headers.get('etag') ?? '';
-        await take(await answer.json(), versionIn(told));
-        etag = versionIn(told) === shown ? told : '';
+        const given = answer.headers.get('etag') ?? '';
+        await take(await answer.json(), versionIn(given));
+        etag = versionIn(given) === shown ? given : '';
       }
       madeAt(answer.headers.get('date'));
       goneSince = null;
-      tell('');
+      announce('');
     }
   } catch {
     isGone();
@@ -94,19 +94,19 @@ async function renew() {
   const before = at('summary').textContent;
   for (const { id } of parts) {
     const next = page.getElementById(id);
-    if (!next || next.outerHTML === told.get(id)) continue;
-    told.set(id, next.outerHTML);
+    if (!next || next.outerHTML === drawn.get(id)) continue;
+    drawn.set(id, next.outerHTML);
     replace(at(id), next);
   }
   const notice = page.getElementById('notice');
   if (notice) {
-    document.getElementById('notice')?.remove(); // without another one it stays: the server tells each once
+    document.getElementById('notice')?.remove(); // without another one it stays: the server says each once
     at('main').prepend(document.adoptNode(notice));
   }
   shown = page.getElementById('main')?.dataset.version ?? '';
   document.title = page.title;
   const summary = at('summary').textContent;
-  if (summary !== before) at('told').textContent = summary;
+  if (summary !== before) at('news').textContent = summary;
 }
 
 /** @param {HTMLElement} old @param {HTMLElement} next */
@@ -142,10 +142,10 @@ function nameOf(one) {
 
 function isGone() {
   goneSince ??= new Date().toTimeString().slice(0, 5);
-  tell(`The server has not answered since ${goneSince}; what you see may be old.`);
+  announce(`The server has not answered since ${goneSince}; what you see may be old.`);
 }
 
 /** @param {string} words Said once, however often it is so. */
-function tell(words) {
+function announce(words) {
   if (at('connection').textContent !== words) at('connection').textContent = words;
 }

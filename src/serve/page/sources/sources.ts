@@ -61,19 +61,19 @@ export class PageSources {
     this.model = new Remembered({ make: () => this.make(), clock, freshMs: FRESH_MS, patienceMs: PATIENCE_MS });
   }
 
-  /** At most some seconds old, unless a warehouse keeps us waiting: `made_at` tells. */
+  /** At most some seconds old, unless a warehouse keeps us waiting: `made_at` says. */
   readPage(): Promise<PageModel> {
     return this.model.read();
   }
 
-  /** What `explain` tells of the day. Errors: `usage/no_pipeline`. */
+  /** What `explain` says of the day. Errors: `usage/no_pipeline`. */
   readCell(pipeline: string, day: Day): Promise<Explanation> {
     const found = this.explaining.then(() => explain(this.context(), pipeline, day));
     this.explaining = found.catch(() => undefined);
     return found.then((explanation) => withoutSecrets(explanation, this.options.secrets));
   }
 
-  /** Something was done: what was read before is old, whatever the places tell. */
+  /** Something was done: what was read before is old, whatever the places say. */
   forget(): void {
     this.slow = null;
     this.asked = null;
@@ -109,7 +109,7 @@ export class PageSources {
       pipelines.push(
         calendarRow(one, await context.lake.slices(one.pipeline), driftedDays.get(one.pipeline) ?? NO_DAYS),
       );
-    const told = {
+    const model = {
       targets: status.targets,
       holds: status.holds,
       rejects: await this.rejects.of(context),
@@ -120,7 +120,7 @@ export class PageSources {
       money: await moneyDays(context),
       pushes: await pushDays(context),
       inbox: status.pipelines.find(({ inbox }) => inbox)?.inbox ?? null,
-      ...withoutSecrets(told, this.options.secrets),
+      ...withoutSecrets(model, this.options.secrets),
     };
   }
 
@@ -151,7 +151,7 @@ export class PageSources {
 
 const NO_DAYS: ReadonlySet<Day> = new Set();
 
-/** Runs, messages and commits of the lake are counted; everything else is replaced by renaming: the folders tell. */
+/** Runs, messages and commits of the lake are counted; everything else is replaced by renaming: the folders show that. */
 async function traces({ paths, state, today }: RunContext): Promise<string> {
   const places = [paths.state, paths.warehouse, `${paths.inbox}/refused`];
   const { messages } = await inboxSize(state.db);

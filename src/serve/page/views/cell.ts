@@ -1,4 +1,4 @@
-/** What is known of one slice: what `explain` tells, as a page, which the script shows in a dialog. */
+/** What is known of one slice: what `explain` says, as a page, which the script shows in a dialog. */
 import { addDays } from '../../../core/days.ts';
 import { html, type Markup } from '../../../core/markup.ts';
 import { prunedWords } from '../../../core/pruned.ts';
@@ -41,7 +41,7 @@ function facts({ content, moved }: Explanation): Markup {
     ? html`<p>An item of this day turned up on another day; the service will be asked again.</p>`
     : null;
   if (!content) return html`${note}`;
-  const told: [string, Content][] = [
+  const facts: [string, Content][] = [
     ['Rows', countText(content.rows)],
     ['Rejected', countText(content.rejects)],
     ['Duplicates dropped', countText(content.duplicates)],
@@ -49,7 +49,7 @@ function facts({ content, moved }: Explanation): Markup {
     ['Fetch', html`<code>${content.fetch_id}</code>`],
     ['Content', html`<code title="${content.digest}">${content.digest.slice(0, 16)}</code>`],
   ];
-  return html`<dl class="facts">${told.map(([term, what]) => html`<div><dt>${term}</dt><dd>${what}</dd></div>\n`)}</dl>${note}`;
+  return html`<dl class="facts">${facts.map(([term, what]) => html`<div><dt>${term}</dt><dd>${what}</dd></div>\n`)}</dl>${note}`;
 }
 
 function held(

@@ -4,14 +4,14 @@ import { frame } from './frame.ts';
 
 /** `problem`: why the last try did not succeed; null at the first. The form posts the field `token` to /login. */
 export function loginHtml({ problem }: { readonly problem: string | null }): string {
-  const told = problem === null ? null : html`<p class="problem" id="problem" role="alert">${problem}</p>`;
+  const alert = problem === null ? null : html`<p class="problem" id="problem" role="alert">${problem}</p>`;
   const described = problem === null ? null : html` aria-invalid="true" aria-describedby="problem"`;
   return frame({
     title: 'Sign in – partner-etl',
     body: html`<section class="card narrow" aria-labelledby="title">
 <h1 id="title">Sign in</h1>
 <p class="about">With the page’s token, held slices can be released and rejected rows tried again.</p>
-${told}<form class="login" method="post" action="/login">
+${alert}<form class="login" method="post" action="/login">
 <label for="token">Token</label>
 <input type="password" id="token" name="token" autocomplete="current-password" required autofocus${described}>
 <button type="submit" class="main">Sign in</button>

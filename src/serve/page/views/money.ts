@@ -9,8 +9,8 @@ const AMOUNT_COLUMNS: readonly Column[] = ['Revenue', 'Commission', 'Approved', 
   title,
   number: true,
 }));
-/** Days behind the curves that are told one by one; older ones by month. */
-const DAYS_TOLD = 31;
+/** Days behind the curves that are listed one by one; older ones by month. */
+const DAYS_LISTED = 31;
 
 export function money({ money: days }: PageModel): Markup {
   const ranges = [
@@ -36,7 +36,7 @@ ${days.length === 0 ? null : curves}
 }
 
 function sumTables(days: readonly MoneyDay[]): Markup {
-  const newest = days.slice(-DAYS_TOLD).reverse();
+  const newest = days.slice(-DAYS_LISTED).reverse();
   const byMonth = [...partedBy(days, ({ day }) => day.slice(0, 7))].reverse();
   return html`<details id="sums-by-month"><summary>Sums by month</summary>
 ${table({
@@ -68,7 +68,7 @@ export function reconciliation({ reconciliation: rows, reconciliation_error: err
     id: 'reconciliation',
     title: 'Reconciliation',
     about:
-      'Whether the three reports tell one story, over the last 60 days: groups of site, tool, promotion and sub-ID by why they differ, and how far apart their amounts are.',
+      'Whether the three reports agree, over the last 60 days: groups of site, tool, promotion and sub-ID by why they differ, and how far apart their amounts are.',
     body:
       rows === null
         ? html`<p class="problem">No warehouse could be asked: ${error ?? 'it is not there yet'}</p>`

@@ -50,7 +50,7 @@ ${pushes(model)}
 ${targets(model)}
 </div>
 ${drift(model)}
-<p id="told" class="unseen" role="status" aria-live="polite"></p>
+<p id="news" class="unseen" role="status" aria-live="polite"></p>
 <dialog id="cell-dialog" aria-label="Day of a pipeline"></dialog>
 `,
   });

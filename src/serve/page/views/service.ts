@@ -33,7 +33,7 @@ export function service({ health, tokens, inbox }: PageModel): Markup {
     id: 'service',
     title: 'Service and token',
     kind: 'half',
-    body: html`<dl class="facts">${facts.map(([term, told]) => html`<div><dt>${term}</dt><dd>${told}</dd></div>\n`)}</dl>
+    body: html`<dl class="facts">${facts.map(([term, what]) => html`<div><dt>${term}</dt><dd>${what}</dd></div>\n`)}</dl>
 ${tokens.length === 0 ? none('No credentials are set.') : tokens.map(tokenState)}`,
   });
 }

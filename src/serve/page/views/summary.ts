@@ -9,7 +9,7 @@ import { counted, minuteText } from './figures.ts';
 interface Point {
   /** Begins in lower case, so that it can stand in a sentence. */
   readonly words: string;
-  /** Section that tells more. */
+  /** Section that says more. */
   readonly about: string;
 }
 
@@ -49,7 +49,7 @@ function serviceNeeds({ health, tokens }: PageModel): Point[] {
   return needs;
 }
 
-/** Missing days before the newest that is loaded; later ones are told as being behind. */
+/** Missing days before the newest that is loaded; later ones count as being behind. */
 function gapsOf({ from, cells, newest }: PipelineRow): number {
   const loaded = newest === null ? '' : cells.slice(0, daysBetween(from, newest));
   return loaded.split(CELL_LETTERS.missing).length - 1;
