@@ -1,7 +1,7 @@
 /** What every state database must do, whichever engine holds it. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ACCOUNT } from '../../src/core/account.ts';
 import type { State, StateTransaction } from '../../src/store/state.ts';
-import { ACCOUNT } from '../../src/store/tables.ts';
 import { budgetConformance } from './conformance/budget.ts';
 import { fetchesConformance } from './conformance/fetches.ts';
 import { runsConformance } from './conformance/runs.ts';
