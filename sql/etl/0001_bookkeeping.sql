@@ -1,8 +1,11 @@
 -- The bookkeeping in schema `etl`: what ran, what was fetched, what is loaded, set aside, kept back and odd. One text for both engines:
 -- JSON stands for jsonb in Postgres. Keys and indexes are Postgres' alone: DuckDB pays for them at every delete, and one writer
 -- at a time, whose transaction checks what it writes, keeps its tables sound.
+-- Every row belongs to a partner account ('default' where there is one), but for those that are about the tables themselves. It ends
+-- every key, so that whoever looks for rows by the rest of one, as views do, finds them by it.
 
 CREATE TABLE etl.run (
+  account    text NOT NULL,
   run_id     text NOT NULL,
   command    text NOT NULL,
   pipelines  JSON NOT NULL,
@@ -11,9 +14,10 @@ CREATE TABLE etl.run (
   result     text,
   exit_code  integer,
   summary    JSON,
-  PRIMARY KEY (run_id)
+  PRIMARY KEY (run_id, account)
 );
 COMMENT ON TABLE etl.run IS 'One invocation that moved data.';
+COMMENT ON COLUMN etl.run.account IS 'the partner account';
 COMMENT ON COLUMN etl.run.run_id IS 'the run; sorts by its beginning';
 COMMENT ON COLUMN etl.run.command IS 'the command as it was given';
 COMMENT ON COLUMN etl.run.pipelines IS 'the pipelines it was for, a list of names';
@@ -24,6 +28,7 @@ COMMENT ON COLUMN etl.run.exit_code IS 'exit code of the command; null without a
 COMMENT ON COLUMN etl.run.summary IS 'windows, calls, rows and slices in figures, and the errors';
 
 CREATE TABLE etl.fetch (
+  account        text NOT NULL,
   fetch_id       text NOT NULL,
   run_id         text NOT NULL,
   pipeline       text NOT NULL,
@@ -45,9 +50,10 @@ CREATE TABLE etl.fetch (
   error_code     text,
   error_message  text,
   pruned_at      timestamp with time zone,
-  PRIMARY KEY (fetch_id)
+  PRIMARY KEY (fetch_id, account)
 );
 COMMENT ON TABLE etl.fetch IS 'One request to the service and its answer; a failed one too.';
+COMMENT ON COLUMN etl.fetch.account IS 'the partner account';
 COMMENT ON COLUMN etl.fetch.fetch_id IS 'the fetch; also the request id that was sent and logged';
 COMMENT ON COLUMN etl.fetch.run_id IS 'the run that asked';
 COMMENT ON COLUMN etl.fetch.pipeline IS 'the pipeline that it was for';
@@ -71,6 +77,7 @@ COMMENT ON COLUMN etl.fetch.error_message IS 'what went wrong';
 COMMENT ON COLUMN etl.fetch.pruned_at IS 'when retention deleted the answer from the vault; null: it is there, or there never was one';
 
 CREATE TABLE etl.receipt (
+  account       text NOT NULL,
   pipeline      text NOT NULL,
   slice_day     date NOT NULL,
   digest        text NOT NULL,
@@ -87,8 +94,9 @@ CREATE TABLE etl.receipt (
   superseded_at timestamp with time zone
 );
 -- At most one receipt of a slice is current.
-CREATE UNIQUE INDEX receipt_current ON etl.receipt (pipeline, slice_day) WHERE superseded_at IS NULL;
+CREATE UNIQUE INDEX receipt_current ON etl.receipt (pipeline, slice_day, account) WHERE superseded_at IS NULL;
 COMMENT ON TABLE etl.receipt IS 'This slice, with this content, is loaded here. Every version stays: the older ones are the record of restatements.';
+COMMENT ON COLUMN etl.receipt.account IS 'the partner account';
 COMMENT ON COLUMN etl.receipt.pipeline IS 'the pipeline';
 COMMENT ON COLUMN etl.receipt.slice_day IS 'the day';
 COMMENT ON COLUMN etl.receipt.digest IS 'identity of the content: two slices of one digest are the same';
@@ -105,6 +113,7 @@ COMMENT ON COLUMN etl.receipt.loaded_at IS 'when it was loaded here';
 COMMENT ON COLUMN etl.receipt.superseded_at IS 'when another content took its place; null: current';
 
 CREATE TABLE etl.reject (
+  account   text NOT NULL,
   pipeline  text NOT NULL,
   slice_day date NOT NULL,
   fetch_id  text NOT NULL,
@@ -113,8 +122,9 @@ CREATE TABLE etl.reject (
   detail    text NOT NULL,
   raw       text NOT NULL
 );
-CREATE INDEX reject_slice ON etl.reject (pipeline, slice_day);
+CREATE INDEX reject_slice ON etl.reject (pipeline, slice_day, account);
 COMMENT ON TABLE etl.reject IS 'A row that could not be loaded, with its raw text and the reason.';
+COMMENT ON COLUMN etl.reject.account IS 'the partner account';
 COMMENT ON COLUMN etl.reject.pipeline IS 'the pipeline';
 COMMENT ON COLUMN etl.reject.slice_day IS 'the slice that it was set aside from';
 COMMENT ON COLUMN etl.reject.fetch_id IS 'the fetch whose answer holds it';
@@ -124,6 +134,7 @@ COMMENT ON COLUMN etl.reject.detail IS 'what exactly: usually the field and its 
 COMMENT ON COLUMN etl.reject.raw IS 'raw text as received; a long one is cut';
 
 CREATE TABLE etl.hold (
+  account     text NOT NULL,
   pipeline    text NOT NULL,
   slice_day   date NOT NULL,
   reason      text NOT NULL,
@@ -133,9 +144,10 @@ CREATE TABLE etl.hold (
   rows_before bigint NOT NULL,
   fetch_id    text NOT NULL,
   held_at     timestamp with time zone NOT NULL,
-  PRIMARY KEY (pipeline, slice_day)
+  PRIMARY KEY (pipeline, slice_day, account)
 );
 COMMENT ON TABLE etl.hold IS 'A slice that was fetched but is kept back.';
+COMMENT ON COLUMN etl.hold.account IS 'the partner account';
 COMMENT ON COLUMN etl.hold.pipeline IS 'the pipeline';
 COMMENT ON COLUMN etl.hold.slice_day IS 'the day';
 COMMENT ON COLUMN etl.hold.reason IS 'stable code';
@@ -147,6 +159,7 @@ COMMENT ON COLUMN etl.hold.fetch_id IS 'the fetch that brought it';
 COMMENT ON COLUMN etl.hold.held_at IS 'since when it is kept back';
 
 CREATE TABLE etl.drift_by_fetch (
+  account  text NOT NULL,
   pipeline text NOT NULL,
   fetch_id text NOT NULL,
   kind     text NOT NULL,
@@ -154,9 +167,10 @@ CREATE TABLE etl.drift_by_fetch (
   count    bigint NOT NULL,
   example  text NOT NULL,
   seen_at  timestamp with time zone NOT NULL,
-  PRIMARY KEY (pipeline, fetch_id, kind, field)
+  PRIMARY KEY (pipeline, fetch_id, kind, field, account)
 );
 COMMENT ON TABLE etl.drift_by_fetch IS 'Something in one answer that the contract does not know.';
+COMMENT ON COLUMN etl.drift_by_fetch.account IS 'the partner account';
 COMMENT ON COLUMN etl.drift_by_fetch.pipeline IS 'the pipeline';
 COMMENT ON COLUMN etl.drift_by_fetch.fetch_id IS 'the fetch whose answer shows it';
 COMMENT ON COLUMN etl.drift_by_fetch.kind IS 'stable code, for example unknown_field';
@@ -190,12 +204,14 @@ COMMENT ON COLUMN etl.catalogue.things IS 'the views, functions and indexes that
 COMMENT ON COLUMN etl.catalogue.made_at IS 'when they were made';
 
 CREATE TABLE etl.setting (
+  account    text NOT NULL,
   name       text NOT NULL,
   value      text NOT NULL,
   changed_at timestamp with time zone NOT NULL,
-  PRIMARY KEY (name)
+  PRIMARY KEY (name, account)
 );
 COMMENT ON TABLE etl.setting IS 'A setting that views need, as it was when something was published last; one that is not set has no row.';
+COMMENT ON COLUMN etl.setting.account IS 'the partner account';
 COMMENT ON COLUMN etl.setting.name IS 'sub_ids.grammar: as it stands in the settings; sub_ids.parts: the same taken apart, as JSON';
 COMMENT ON COLUMN etl.setting.value IS 'its value';
 COMMENT ON COLUMN etl.setting.changed_at IS 'when it got this value here';

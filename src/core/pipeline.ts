@@ -130,6 +130,9 @@ export interface Pipeline {
   readonly settledWhen: string;
 }
 
+/** Every table of a warehouse has it; in the lake a file's path says it. */
+export const ACCOUNT_COLUMN = 'account';
+
 /** Every pipeline's table ends with these. */
 export const EXTRA_COLUMN = 'extra';
 export const FETCH_COLUMN = 'fetch_id';

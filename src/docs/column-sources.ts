@@ -1,5 +1,6 @@
 /** Where the value of a column comes from: the service's field and the answer that has it, or the rule by which we make it. */
 import {
+  ACCOUNT_COLUMN,
   type DerivedRule,
   EXTRA_COLUMN,
   FETCH_COLUMN,
@@ -21,6 +22,7 @@ const RULES: Readonly<Record<DerivedRule, string>> = {
 
 /** Columns that partner-etl makes, wherever they stand. */
 const MADE: Readonly<Record<string, string>> = {
+  [ACCOUNT_COLUMN]: 'made by partner-etl: whose credentials were used, default where there is one account',
   [EXTRA_COLUMN]: 'members of the answer that the contract does not know',
   [FETCH_COLUMN]: 'made by partner-etl: the id of the request, see etl.fetch',
   [LOADED_COLUMN]: 'made by the warehouse when it loads the row',

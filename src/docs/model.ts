@@ -4,7 +4,7 @@
  */
 import { type ColumnKind, DUCKDB_TYPE, POSTGRES_TYPE } from '../core/columns.ts';
 import { assert } from '../core/errors.ts';
-import { LOADED_COLUMN, OBSERVED_TO, type Pipeline, storedColumns } from '../core/pipeline.ts';
+import { ACCOUNT_COLUMN, LOADED_COLUMN, OBSERVED_TO, type Pipeline, storedColumns } from '../core/pipeline.ts';
 import type { Dictionary, DictionaryEntry } from '../warehouse/dictionary.ts';
 import type { CatalogueThing } from './catalogue.ts';
 import { columnSources } from './column-sources.ts';
@@ -101,6 +101,7 @@ const NO_EXTRAS = { arguments: [], returns: null, source: null, pipeline: null }
 function factTable(thing: CatalogueThing, pipeline: Pipeline, traps: readonly Trap[]): DocTable {
   const sources = columnSources(pipeline);
   const kinds = new Map<string, ColumnKind>(storedColumns(pipeline).map((c) => [c.column, c.kind]));
+  kinds.set(ACCOUNT_COLUMN, 'text');
   for (const column of [LOADED_COLUMN, OBSERVED_TO]) kinds.set(column, 'utc-time');
   const columns = thing.columns.map((c): DocColumn => {
     const kind = kinds.get(c.name);

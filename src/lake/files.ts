@@ -12,15 +12,13 @@
  */
 import { copyFile, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { ACCOUNT } from '../core/account.ts';
 import { type Day, monthOf, parseDay } from '../core/days.ts';
 import type { SliceContent } from '../core/records.ts';
 import { moveIntoPlace, namesIn } from '../disk/atomic.ts';
 
 export const TREES = ['lake', 'held', 'rejects'] as const;
 export type Tree = (typeof TREES)[number];
-
-/** The partner account where there is one. */
-const ACCOUNT = 'default';
 
 /** Of a content's digest, in the name of its files. */
 const DIGEST_DIGITS = 12;

@@ -1,7 +1,8 @@
 /** What the processes of an installation know in common about the budget of an endpoint. What it means is decided in partner/budget.ts. */
+
+import { ACCOUNT } from '../core/account.ts';
 import { isoTime } from '../core/clock.ts';
 import type { State, StateTransaction } from './state.ts';
-import { ACCOUNT } from './tables.ts';
 
 /** One that makes calls. */
 export interface Asker {

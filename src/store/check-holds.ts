@@ -2,9 +2,11 @@
  * Slices that a blocking check keeps out of a target, and the contents that a person has released. The lake holds such a slice like any
  * other; what is kept here is for those who look between publications, and so that a release lasts.
  */
+
+import { ACCOUNT } from '../core/account.ts';
 import { inBatches } from './batches.ts';
 import type { State, StateDb } from './state.ts';
-import { ACCOUNT, type CheckHoldTable } from './tables.ts';
+import type { CheckHoldTable } from './tables.ts';
 
 export type CheckHoldRow = Omit<CheckHoldTable, 'account'>;
 

@@ -1,9 +1,10 @@
 /** Fetches: what was asked, what came of it, and where the response lies. */
 import { type SqlBool, sql } from 'kysely';
+import { ACCOUNT } from '../core/account.ts';
 import type { FetchRecord, PrunedFetch } from '../core/records.ts';
 import { inBatches } from './batches.ts';
 import type { State, StateDb, StateTransaction } from './state.ts';
-import { ACCOUNT, type FetchTable } from './tables.ts';
+import type { FetchTable } from './tables.ts';
 
 const PAGE = 1000;
 /** A row has 27 values. */

@@ -1,9 +1,10 @@
 /** The inbox: push messages from the moment they are answered until the pipeline has made rows of them. */
 import type { ExpressionBuilder } from 'kysely';
+import { ACCOUNT } from '../core/account.ts';
 import { type Clock, isoTime } from '../core/clock.ts';
 import { bornMs, earliestId, newId } from '../core/ids.ts';
 import type { State, StateDb, StateTransaction } from './state.ts';
-import { ACCOUNT, type StateTables } from './tables.ts';
+import type { StateTables } from './tables.ts';
 
 /** One delivery of a message, accepted. Nobody changes the body afterwards. */
 export interface Delivery {

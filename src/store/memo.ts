@@ -1,7 +1,7 @@
 /** Single facts by name, as JSON: what a part of the program wants to find again, and can do without when it is lost. */
 import type { ZodType } from 'zod';
+import { ACCOUNT } from '../core/account.ts';
 import type { State, StateDb } from './state.ts';
-import { ACCOUNT } from './tables.ts';
 
 /** What was noted; null where nothing was, or something else than `shape`. */
 export async function readMemo<T>(db: StateDb, name: string, shape: ZodType<T>): Promise<T | null> {

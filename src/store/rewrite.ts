@@ -1,7 +1,8 @@
 /** Texts that are replaced in rows which stay what they are. */
 import { type RawBuilder, sql } from 'kysely';
+import { ACCOUNT } from '../core/account.ts';
 import type { State, StateDb } from './state.ts';
-import { ACCOUNT, type StateTables } from './tables.ts';
+import type { StateTables } from './tables.ts';
 
 /** Columns of a table; `key` and the account name a row. */
 export interface TableTexts {

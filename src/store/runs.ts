@@ -1,8 +1,10 @@
 /** Runs, and what their answers showed that the contract does not know. A run has a row from its beginning on, so also one that was killed. */
+
+import { ACCOUNT } from '../core/account.ts';
 import type { DriftRecord, RunRecord } from '../core/records.ts';
 import { inBatches } from './batches.ts';
 import type { State, StateDb } from './state.ts';
-import { ACCOUNT, type DriftTable, type RunTable } from './tables.ts';
+import type { DriftTable, RunTable } from './tables.ts';
 
 export function beginRun(state: State, run: RunRecord): Promise<void> {
   return state.write(async (tx) => {

@@ -1,6 +1,7 @@
 /** Which scheduled runs were started and finished, so that a restart knows it. Runs by hand are not among them. */
+
+import { ACCOUNT } from '../core/account.ts';
 import type { State, StateDb } from './state.ts';
-import { ACCOUNT } from './tables.ts';
 
 export interface ScheduledRun {
   /** The due time that it was for. */

@@ -1,10 +1,12 @@
 /** The lake's table of current files: what each slice holds, which files hold it, and what is held back of it. */
+
+import { ACCOUNT } from '../core/account.ts';
 import type { Day } from '../core/days.ts';
 import type { SliceContent } from '../core/records.ts';
 import type { Checked, HeldSlice, SliceEntry, Slices } from '../core/slices.ts';
 import { inBatches } from './batches.ts';
 import type { State, StateDb, StateTransaction } from './state.ts';
-import { ACCOUNT, type HoldTable, type SliceTable } from './tables.ts';
+import type { HoldTable, SliceTable } from './tables.ts';
 
 /** A slice and the pipeline that it belongs to. */
 export interface NamedEntry {

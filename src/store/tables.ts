@@ -1,8 +1,5 @@
 /** The tables of the state database as kysely sees them; sql/state/tables.sql makes them and says what the types hold. */
 
-/** The partner account where there is one. */
-export const ACCOUNT = 'default';
-
 type Json = string;
 type Time = string;
 type Flag = number;

@@ -1,7 +1,9 @@
 /** The access token and the circuit in front of the authentication service, one row a pair of credentials. */
+
+import { ACCOUNT } from '../core/account.ts';
 import { isoTime } from '../core/clock.ts';
 import type { State, StateDb } from './state.ts';
-import { ACCOUNT, type TokenTable } from './tables.ts';
+import type { TokenTable } from './tables.ts';
 
 export interface Token {
   readonly value: string;

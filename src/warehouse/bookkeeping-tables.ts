@@ -8,16 +8,21 @@ import type { HoldRecord } from './target.ts';
 
 type Json = string;
 
-export interface RunTable extends Omit<RunRecord, 'pipelines' | 'summary'> {
+/** Every row belongs to an account. */
+interface OfAccount {
+  readonly account: string;
+}
+
+export interface RunTable extends OfAccount, Omit<RunRecord, 'pipelines' | 'summary'> {
   readonly pipelines: Json;
   readonly summary: Json | null;
 }
 
-export interface FetchTable extends Omit<FetchRecord, 'notes' | 'pruned_at'> {
+export interface FetchTable extends OfAccount, Omit<FetchRecord, 'notes' | 'pruned_at'> {
   readonly pruned_at: string | null;
 }
 
-export interface ReceiptTable {
+export interface ReceiptTable extends OfAccount {
   readonly pipeline: string;
   readonly slice_day: string;
   readonly digest: string;
@@ -34,7 +39,7 @@ export interface ReceiptTable {
   readonly superseded_at: string | null;
 }
 
-export interface DriftTable {
+export interface DriftTable extends OfAccount {
   readonly pipeline: string;
   readonly fetch_id: string;
   readonly kind: string;
@@ -56,7 +61,7 @@ export interface CatalogueTable {
 }
 
 /** A setting that views need. */
-export interface SettingTable {
+export interface SettingTable extends OfAccount {
   readonly name: string;
   readonly value: string;
   readonly changed_at: string;
@@ -66,7 +71,7 @@ export interface BookkeepingTables {
   'etl.run': RunTable;
   'etl.fetch': FetchTable;
   'etl.receipt': ReceiptTable;
-  'etl.hold': HoldRecord;
+  'etl.hold': HoldRecord & OfAccount;
   'etl.drift_by_fetch': DriftTable;
   'etl.migration': MigrationTable;
   'etl.catalogue': CatalogueTable;

@@ -6,6 +6,7 @@
  * publishing lock, so looking and then writing is safe.
  */
 import { type Kysely, sql } from 'kysely';
+import { ACCOUNT } from '../core/account.ts';
 import type { Day } from '../core/days.ts';
 import type { DriftRecord, FetchRecord, PrunedFetch, RunRecord } from '../core/records.ts';
 import type { BookkeepingTables, DriftTable, ReceiptTable, RunTable } from './bookkeeping-tables.ts';
@@ -109,6 +110,7 @@ export async function currentReceipts(db: Bookkeeping): Promise<Receipts> {
   const rows = await db
     .selectFrom('etl.receipt')
     .select(['pipeline', sql<string>`cast(slice_day as varchar)`.as('day'), 'digest'])
+    .where('account', '=', ACCOUNT)
     .where('superseded_at', 'is', null)
     .execute();
   const receipts = new Map<string, Map<Day, string>>();
@@ -124,6 +126,7 @@ export function holdsTold(db: Bookkeeping): Promise<HoldTold[]> {
   return db
     .selectFrom('etl.hold')
     .select(['pipeline', sql<Day>`cast(slice_day as varchar)`.as('slice_day'), 'digest', 'detail'])
+    .where('account', '=', ACCOUNT)
     .execute();
 }
 
@@ -132,6 +135,7 @@ export async function newestRunId(db: Bookkeeping): Promise<string | null> {
   const { newest } = await db
     .selectFrom('etl.run')
     .select(sql<string | null>`max(run_id)`.as('newest'))
+    .where('account', '=', ACCOUNT)
     .where('ended_at', 'is not', null)
     .executeTakeFirstOrThrow();
   return newest;
@@ -155,6 +159,7 @@ export async function recordPublication(
 async function recordRuns(db: Bookkeeping, runs: readonly RunRecord[]): Promise<void> {
   const rows = lastOfEach(runs, (run) => run.run_id).map(
     (run): RunTable => ({
+      account: ACCOUNT,
       run_id: run.run_id,
       command: run.command,
       pipelines: JSON.stringify(run.pipelines),
@@ -167,7 +172,7 @@ async function recordRuns(db: Bookkeeping, runs: readonly RunRecord[]): Promise<
   );
   for (const batch of batches(rows, VALUES_A_STATEMENT)) {
     const ids = batch.map((row) => row.run_id);
-    await db.deleteFrom('etl.run').where('run_id', 'in', ids).execute();
+    await db.deleteFrom('etl.run').where('account', '=', ACCOUNT).where('run_id', 'in', ids).execute();
   }
   await insertAll(db, 'etl.run', rows);
 }
@@ -179,7 +184,7 @@ async function recordFetches(db: Bookkeeping, fetches: readonly FetchRecord[]): 
   );
   const rows = lastOfEach(fetches, (fetch) => fetch.fetch_id)
     .filter((fetch) => !known.has(fetch.fetch_id))
-    .map((fetch) => ({ ...only(fetch, FETCH_COLUMNS), pruned_at: fetch.pruned_at ?? null }));
+    .map((fetch) => ({ account: ACCOUNT, ...only(fetch, FETCH_COLUMNS), pruned_at: fetch.pruned_at ?? null }));
   await insertAll(db, 'etl.fetch', rows);
 }
 
@@ -187,7 +192,12 @@ async function recordPruned(db: Bookkeeping, pruned: readonly PrunedFetch[]): Pr
   for (const at of new Set(pruned.map(({ pruned_at }) => pruned_at))) {
     const ids = pruned.filter(({ pruned_at }) => pruned_at === at).map(({ fetch_id }) => fetch_id);
     for (const batch of batches(ids, VALUES_A_STATEMENT))
-      await db.updateTable('etl.fetch').set({ pruned_at: at }).where('fetch_id', 'in', batch).execute();
+      await db
+        .updateTable('etl.fetch')
+        .set({ pruned_at: at })
+        .where('account', '=', ACCOUNT)
+        .where('fetch_id', 'in', batch)
+        .execute();
   }
 }
 
@@ -198,6 +208,7 @@ async function fetchesAmong(db: Bookkeeping, ids: readonly string[]): Promise<Ma
     const rows = await db
       .selectFrom('etl.fetch')
       .select(['fetch_id', sql<string>`cast(finished_at as varchar)`.as('finished_at')])
+      .where('account', '=', ACCOUNT)
       .where('fetch_id', 'in', batch)
       .execute();
     for (const row of rows) found.set(row.fetch_id, row.finished_at);
@@ -208,6 +219,7 @@ async function fetchesAmong(db: Bookkeeping, ids: readonly string[]): Promise<Ma
 async function recordReceipts(db: Bookkeeping, runId: string, loaded: readonly LoadSlice[], at: string): Promise<void> {
   const rows = loaded.map(
     ({ pipeline, content }): ReceiptTable => ({
+      account: ACCOUNT,
       pipeline: pipeline.name,
       slice_day: content.day,
       digest: content.digest,
@@ -232,6 +244,7 @@ async function recordReceipts(db: Bookkeeping, runId: string, loaded: readonly L
       await db
         .updateTable('etl.receipt')
         .set({ superseded_at: at })
+        .where('account', '=', ACCOUNT)
         .where('pipeline', '=', pipeline)
         .where('superseded_at', 'is', null)
         .where(
@@ -253,11 +266,16 @@ async function recordDrift(db: Bookkeeping, publication: Publication, at: string
   const finished = await fetchesAmong(db, ids);
   const name = (drift: DriftRecord) => JSON.stringify([drift.pipeline, drift.fetch_id, drift.kind, drift.field]);
   const rows = lastOfEach(shown, name).map(
-    (drift): DriftTable => ({ ...only(drift, DRIFT_COLUMNS), seen_at: finished.get(drift.fetch_id) ?? at }),
+    (drift): DriftTable => ({
+      account: ACCOUNT,
+      ...only(drift, DRIFT_COLUMNS),
+      seen_at: finished.get(drift.fetch_id) ?? at,
+    }),
   );
   for (const batch of batches(ids, VALUES_A_STATEMENT))
     await db
       .deleteFrom('etl.drift_by_fetch')
+      .where('account', '=', ACCOUNT)
       .where('fetch_id', 'in', batch)
       .where('kind', 'not like', CHECK_KINDS)
       .execute();
@@ -265,10 +283,10 @@ async function recordDrift(db: Bookkeeping, publication: Publication, at: string
 }
 
 async function recordHolds(db: Bookkeeping, holds: readonly HoldRecord[]): Promise<void> {
-  await db.deleteFrom('etl.hold').execute();
+  await db.deleteFrom('etl.hold').where('account', '=', ACCOUNT).execute();
   await insertAll(
     db,
     'etl.hold',
-    holds.map((hold) => only(hold, HOLD_COLUMNS)),
+    holds.map((hold) => ({ account: ACCOUNT, ...only(hold, HOLD_COLUMNS) })),
   );
 }

@@ -5,9 +5,11 @@
  * Invariant, also where no key holds it: one row a pipeline, fetch, check and field. Every row that is written is summed over the
  * days of its fetch, and what lay there of that check and that fetch is deleted before.
  */
+import { ACCOUNT } from '../core/account.ts';
 import { quoteText } from '../engine/duckdb.ts';
 import type { Checked } from './checking.ts';
 import type { BrokenCheck } from './checks.ts';
+import { OF_ACCOUNT } from './slice-sql.ts';
 import type { CheckWarning, LoadSlice } from './target.ts';
 
 const KIND = 'check:';
@@ -36,7 +38,9 @@ export function recordingOf({ found, looked }: Checked, loaded: readonly LoadSli
   const forget = (where: string, fetches: Iterable<string>) => {
     const ids = [...new Set(fetches)].map(quoteText);
     if (ids.length > 0)
-      statements.push(`DELETE FROM etl.drift_by_fetch WHERE ${where} AND fetch_id IN (${ids.join(', ')})`);
+      statements.push(
+        `DELETE FROM etl.drift_by_fetch WHERE ${OF_ACCOUNT} AND ${where} AND fetch_id IN (${ids.join(', ')})`,
+      );
   };
   const names = [...new Set(loaded.map(({ pipeline }) => quoteText(pipeline.name)))];
   // Also of checks that there are no more.
@@ -50,12 +54,12 @@ export function recordingOf({ found, looked }: Checked, loaded: readonly LoadSli
     forget(`kind = ${quoteText(kind)} AND pipeline = ${quoteText(check.pipeline)}`, [...fetches, ...written]);
   }
   const values = rows.map((row) => {
-    const texts = [row.pipeline, row.fetch_id, driftKind(row), driftField(row)].map(quoteText);
+    const texts = [ACCOUNT, row.pipeline, row.fetch_id, driftKind(row), driftField(row)].map(quoteText);
     return `(${texts.join(', ')}, ${row.rows}, ${quoteText(row.example)}, TIMESTAMPTZ ${quoteText(at)})`;
   });
   if (values.length > 0)
     statements.push(
-      `INSERT INTO etl.drift_by_fetch (pipeline, fetch_id, kind, field, count, example, seen_at) VALUES ${values.join(', ')}`,
+      `INSERT INTO etl.drift_by_fetch (account, pipeline, fetch_id, kind, field, count, example, seen_at) VALUES ${values.join(', ')}`,
     );
   return statements;
 }

@@ -9,6 +9,7 @@ import { noTracer, spanning } from '../core/tracer.ts';
 import { quoteText } from '../engine/duckdb.ts';
 import { BlockedByChecks, type BrokenCheck, type Check, sqlOn } from './checks.ts';
 import { onDays } from './on-days.ts';
+import { OF_ACCOUNT } from './slice-sql.ts';
 import type { CheckWarning, LoadSlice, Publication } from './target.ts';
 
 /** An engine as checks need it. */
@@ -140,7 +141,7 @@ async function scopeOf(engine: CheckEngine, check: Check, loaded: readonly LoadS
       calling.set(content.day, content);
   const days = [...calling.values()].map(({ day }) => day);
   if (days.length === 0) return { calling, brought: new Map(), days: new Set() };
-  const standing = `FROM etl.receipt WHERE pipeline = ${quoteText(check.pipeline)} AND superseded_at IS NULL`;
+  const standing = `FROM etl.receipt WHERE ${OF_ACCOUNT} AND pipeline = ${quoteText(check.pipeline)} AND superseded_at IS NULL`;
   const rows = await engine.ask(
     `SELECT CAST(slice_day AS VARCHAR) AS day, fetch_id ${standing}
      AND fetch_id IN (SELECT fetch_id ${standing} AND ${onDays('slice_day', days)})`,

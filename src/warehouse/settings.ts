@@ -2,6 +2,7 @@
  * The settings that views need, in `etl.setting`. A publication writes them when they differ from what is there; so what
  * a view says by them changes for the whole history at once, without a row being loaded.
  */
+import { ACCOUNT } from '../core/account.ts';
 import { assert } from '../core/errors.ts';
 import { subIdParts } from '../core/sub-id-grammar.ts';
 import { type Bookkeeping, hasTable } from './bookkeeping.ts';
@@ -24,11 +25,12 @@ export async function settingsDiffer(db: Bookkeeping, wanted: WarehouseSettings)
 /** Makes the warehouse say these settings; one that it says already keeps its time. For the holder of the publishing lock. */
 export async function recordSettings(db: Bookkeeping, wanted: WarehouseSettings, at: string): Promise<void> {
   const { gone, fresh } = await changesDue(db, wanted);
-  if (gone.length > 0) await db.deleteFrom('etl.setting').where('name', 'in', gone).execute();
+  if (gone.length > 0)
+    await db.deleteFrom('etl.setting').where('account', '=', ACCOUNT).where('name', 'in', gone).execute();
   if (fresh.length > 0)
     await db
       .insertInto('etl.setting')
-      .values(fresh.map(([name, value]) => ({ name, value, changed_at: at })))
+      .values(fresh.map(([name, value]) => ({ account: ACCOUNT, name, value, changed_at: at })))
       .execute();
 }
 
@@ -55,6 +57,6 @@ function wantedRows({ subIdGrammar }: WarehouseSettings): Settings {
 /** Nothing where the table is still to be made. */
 async function recorded(db: Bookkeeping): Promise<Settings> {
   if (!(await hasTable(db, 'setting'))) return new Map();
-  const rows = await db.selectFrom('etl.setting').select(['name', 'value']).execute();
+  const rows = await db.selectFrom('etl.setting').select(['name', 'value']).where('account', '=', ACCOUNT).execute();
   return new Map(rows.map(({ name, value }) => [name, value]));
 }

@@ -2,9 +2,10 @@
  * SQL over the rows of slices that both engines understand, and the control check that it serves: what lies in the fact table
  * after loading must be, day by day, what the lake declared. `failed/control_sums` otherwise.
  */
+import { ACCOUNT } from '../core/account.ts';
 import type { Day } from '../core/days.ts';
 import { EtlError } from '../core/errors.ts';
-import { isNamed, OBSERVED_FROM, OBSERVED_TO, type Pipeline, storedColumns } from '../core/pipeline.ts';
+import { ACCOUNT_COLUMN, isNamed, OBSERVED_FROM, OBSERVED_TO, type Pipeline, storedColumns } from '../core/pipeline.ts';
 import type { ControlSums } from '../core/records.ts';
 import { differingSums, sumExpressions, sumsOf } from '../engine/control-sums.ts';
 import { quoteName, quoteText } from '../engine/duckdb.ts';
@@ -41,12 +42,20 @@ export function factTable(pipeline: Pipeline): string {
   return `warehouse.${quoteName(pipeline.table)}`;
 }
 
+/** A condition that is true on the rows of this account. */
+export const OF_ACCOUNT = `${ACCOUNT_COLUMN} = ${quoteText(ACCOUNT)}`;
+
+/** A condition that is true on the rows of the given slices of a pipeline. */
+export function onSlices(pipeline: Pipeline, days: readonly Day[]): string {
+  return `${OF_ACCOUNT} AND ${onDays(pipeline.day, days)}`;
+}
+
 /** Statements that empty a warehouse before it is made afresh; the receipts stay as the record of what it held before `at`. */
 export function emptying(pipelines: readonly Pipeline[], at: string): string[] {
   return [
-    ...pipelines.map((pipeline) => `DELETE FROM ${factTable(pipeline)}`),
-    'DELETE FROM etl.reject',
-    `UPDATE etl.receipt SET superseded_at = TIMESTAMPTZ ${quoteText(at)} WHERE superseded_at IS NULL`,
+    ...pipelines.map((pipeline) => `DELETE FROM ${factTable(pipeline)} WHERE ${OF_ACCOUNT}`),
+    `DELETE FROM etl.reject WHERE ${OF_ACCOUNT}`,
+    `UPDATE etl.receipt SET superseded_at = TIMESTAMPTZ ${quoteText(at)} WHERE ${OF_ACCOUNT} AND superseded_at IS NULL`,
   ];
 }
 
@@ -58,8 +67,8 @@ export function daySums(pipeline: Pipeline, days?: readonly Day[]): string {
     'CAST(count(*) AS VARCHAR) AS rows',
     ...sumExpressions(storedColumns(pipeline)).map((sum) => sum.sql),
   ];
-  const where = days ? `WHERE ${onDays(pipeline.day, days)}` : '';
-  return `SELECT ${items.join(', ')} FROM ${factTable(pipeline)} ${where} GROUP BY ${day} ORDER BY ${day}`;
+  const where = days ? onSlices(pipeline, days) : OF_ACCOUNT;
+  return `SELECT ${items.join(', ')} FROM ${factTable(pipeline)} WHERE ${where} GROUP BY ${day} ORDER BY ${day}`;
 }
 
 /** What the rows of `daySums` say. */
@@ -72,6 +81,7 @@ export function wrongVersionEnds(pipeline: Pipeline): string {
   const things = (pipeline.versions?.of ?? []).map(quoteName).join(', ');
   return `SELECT CAST(count(*) AS VARCHAR) AS n FROM (
       SELECT ${OBSERVED_TO}, lead(${OBSERVED_FROM}) OVER (PARTITION BY ${things} ORDER BY ${OBSERVED_FROM}) AS next FROM ${factTable(pipeline)}
+      WHERE ${OF_ACCOUNT}
     ) AS versions WHERE ${OBSERVED_TO} IS DISTINCT FROM next`;
 }
 
@@ -83,7 +93,7 @@ export function dayRejects(pipeline: Pipeline, days: readonly Day[]): string {
 
 /** A condition that is true on the rejects of the given days of a pipeline. */
 export function rejectsOn(pipeline: Pipeline, days: readonly Day[]): string {
-  return `pipeline = ${quoteText(pipeline.name)} AND ${onDays('slice_day', days)}`;
+  return `${OF_ACCOUNT} AND pipeline = ${quoteText(pipeline.name)} AND ${onDays('slice_day', days)}`;
 }
 
 /** Refuses a load whose rows do not add up to what the lake declared, naming the slice and what differs. */

@@ -13,8 +13,7 @@
 import { assert } from '../core/errors.ts';
 import { OBSERVED_FROM, OBSERVED_TO, type Pipeline, type Versions } from '../core/pipeline.ts';
 import { quoteName } from '../engine/duckdb.ts';
-import { onDays } from './on-days.ts';
-import { factTable, type PipelineLoad, sameIn } from './slice-sql.ts';
+import { factTable, OF_ACCOUNT, onSlices, type PipelineLoad, sameIn } from './slice-sql.ts';
 
 /** The engine, inside the publication's transaction. */
 export interface VersionEngine {
@@ -65,7 +64,7 @@ export async function loadVersioned(
 async function comesRight(scope: LoadScope, whole: Versioned, loads: readonly PipelineLoad[]): Promise<boolean> {
   if (!scope.engine.bringsEnds || !loads.some(({ pipeline }) => pipeline.name === whole.name)) return false;
   const family = [whole, ...childrenOf(whole, scope.pipelines)];
-  const held = family.map((one) => `EXISTS (SELECT 1 FROM ${factTable(one)})`).join(' OR ');
+  const held = family.map((one) => `EXISTS (SELECT 1 FROM ${factTable(one)} WHERE ${OF_ACCOUNT})`).join(' OR ');
   return (await scope.engine.row(`SELECT ${held} AS held`)).held === false;
 }
 
@@ -109,7 +108,7 @@ async function note({ engine, afresh }: LoadScope, whole: Versioned, { pipeline,
   const things = whole.versions.of.map(quoteName).join(', ');
   await engine.run(
     `INSERT INTO ${notesOf(whole)}
-     SELECT ${things} FROM ${factTable(pipeline)} WHERE ${onDays(pipeline.day, days)}
+     SELECT ${things} FROM ${factTable(pipeline)} WHERE ${onSlices(pipeline, days)}
      EXCEPT SELECT ${things} FROM ${notesOf(whole)} ORDER BY ${things}`,
   );
 }
@@ -134,15 +133,15 @@ function versionEnds(whole: Versioned, { place }: VersionEngine, notes: string |
   return `SELECT place, ends FROM (
       SELECT seen.${place} AS place, seen.${OBSERVED_TO} AS ${OBSERVED_TO},
         lead(seen.${OBSERVED_FROM}) OVER (PARTITION BY ${things} ORDER BY seen.${OBSERVED_FROM}) AS ends
-      FROM ${factTable(whole)} AS seen ${among(whole, notes)}
+      FROM ${factTable(whole)} AS seen ${among(whole, notes)} WHERE seen.${OF_ACCOUNT}
     ) AS seen WHERE ${OBSERVED_TO} IS DISTINCT FROM ends`;
 }
 
 function partEnds(part: Pipeline, whole: Versioned, { place }: VersionEngine, notes: string | null): string {
   return `SELECT seen.${place} AS place, whole.${OBSERVED_TO} AS ends
     FROM ${factTable(part)} AS seen ${among(whole, notes)}
-    LEFT JOIN ${factTable(whole)} AS whole ON ${sameIn(whole, [...whole.versions.of, OBSERVED_FROM], 'seen', 'whole')}
-    WHERE seen.${OBSERVED_TO} IS DISTINCT FROM whole.${OBSERVED_TO}`;
+    LEFT JOIN ${factTable(whole)} AS whole ON ${sameIn(whole, [...whole.versions.of, OBSERVED_FROM], 'seen', 'whole')} AND whole.${OF_ACCOUNT}
+    WHERE seen.${OF_ACCOUNT} AND seen.${OBSERVED_TO} IS DISTINCT FROM whole.${OBSERVED_TO}`;
 }
 
 /** A join that leaves the rows of noted things. */

@@ -54,7 +54,7 @@ describe('the dictionary as data', () => {
       expect(names(({ isDay }) => isDay)).toEqual([pipeline.day]);
       expect(new Set(names(({ isKey }) => isKey))).toEqual(new Set(pipeline.key ?? []));
       const required = pipeline.columns.filter((c) => c.required).map(({ column }) => column);
-      expect(names(({ mayBeNull }) => mayBeNull === false)).toEqual([...required, 'fetch_id', 'loaded_at']);
+      expect(names(({ mayBeNull }) => mayBeNull === false)).toEqual(['account', ...required, 'fetch_id', 'loaded_at']);
     }
   });
 

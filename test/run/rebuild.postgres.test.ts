@@ -48,7 +48,7 @@ it('rows that somebody changed or slipped in are found by verify and gone after 
     'UPDATE warehouse.fact_order_item SET commission = commission + 1 WHERE order_item_id = (SELECT max(order_item_id) FROM warehouse.fact_order_item)',
   );
   await client.query(
-    "INSERT INTO warehouse.fact_promotion_day (promotion_date, fetch_id, loaded_at) VALUES ('2001-01-01', 'x', now())",
+    "INSERT INTO warehouse.fact_promotion_day (account, promotion_date, fetch_id, loaded_at) VALUES ('default', '2001-01-01', 'x', now())",
   );
   const found = (await world.within(verify)).differences;
   expect(found.map((d) => [d.hop, d.pipeline])).toEqual([

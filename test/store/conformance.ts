@@ -1,5 +1,6 @@
 /** What every state database must do, whichever engine holds it. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ACCOUNT } from '../../src/core/account.ts';
 import type { State, StateTransaction } from '../../src/store/state.ts';
 import { ACCOUNT } from '../../src/store/tables.ts';
 import { askedConformance } from './conformance/asked.ts';

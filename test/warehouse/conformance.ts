@@ -1,6 +1,7 @@
 /** What every target must do, whatever its engine: the claims are the same, the engines are real. */
 import { describe } from 'vitest';
 import type { NewWarehouse } from './bench.ts';
+import { accounts } from './conformance/accounts.ts';
 import { atLength } from './conformance/at-length.ts';
 import { checking } from './conformance/checking.ts';
 import { dimensions } from './conformance/dimensions.ts';
@@ -33,6 +34,7 @@ export function conformance(newWarehouse: NewWarehouse): void {
     checking,
     noChecks,
     migrating,
+    accounts,
   ]);
 }
 

@@ -4,10 +4,10 @@
  * keys is checked here.
  */
 
+import { ACCOUNT } from '../../core/account.ts';
 import type { Day } from '../../core/days.ts';
-import { LOADED_COLUMN, OBSERVED_TO, type Pipeline, storedColumns } from '../../core/pipeline.ts';
+import { ACCOUNT_COLUMN, LOADED_COLUMN, OBSERVED_TO, type Pipeline, storedColumns } from '../../core/pipeline.ts';
 import { type Engine, quoteName, quoteText } from '../../engine/duckdb.ts';
-import { onDays } from '../on-days.ts';
 import { fileBatches, naming, parquetRows, rejectFiles, rowFiles } from '../slice-files.ts';
 import {
   checkRejects,
@@ -19,6 +19,8 @@ import {
   duplicateError,
   factTable,
   keyText,
+  OF_ACCOUNT,
+  onSlices,
   type PipelineLoad,
   rejectsOn,
   sameIn,
@@ -48,14 +50,14 @@ async function replaceRows(
 ): Promise<number> {
   const table = factTable(pipeline);
   const columns = storedColumns(pipeline).map((c) => quoteName(c.column));
-  await engine.run(`DELETE FROM ${table} WHERE ${onDays(pipeline.day, days)}`);
+  await engine.run(`DELETE FROM ${table} WHERE ${onSlices(pipeline, days)}`);
   const hasEnds = pipeline.versions?.within === null;
-  const names = [...columns, quoteName(LOADED_COLUMN), ...(hasEnds ? [OBSERVED_TO] : [])].join(', ');
+  const names = [ACCOUNT_COLUMN, ...columns, quoteName(LOADED_COLUMN), ...(hasEnds ? [OBSERVED_TO] : [])].join(', ');
   let rows = 0;
   for (const batch of fileBatches(rowFiles(slices), hasEnds ? VERSION_FILES : undefined)) {
     const loaded = await engine.run(
       `INSERT INTO ${table} (${names})
-       SELECT ${columns.map((name) => `seen.${name}`).join(', ')}, TIMESTAMPTZ ${quoteText(at)}${hasEnds ? `, ended.${OBSERVED_TO}` : ''}
+       SELECT ${quoteText(ACCOUNT)}, ${columns.map((name) => `seen.${name}`).join(', ')}, TIMESTAMPTZ ${quoteText(at)}${hasEnds ? `, ended.${OBSERVED_TO}` : ''}
        FROM ${parquetRows(batch)} AS seen ${hasEnds ? endsOf(pipeline, batch) : ''}`,
     );
     rows += loaded;
@@ -77,7 +79,10 @@ function endsOf(pipeline: Pipeline, files: readonly string[]): string {
 async function replaceRejects(engine: Engine, { pipeline, slices, days }: PipelineLoad): Promise<void> {
   await engine.run(`DELETE FROM etl.reject WHERE ${rejectsOn(pipeline, days)}`);
   for (const batch of fileBatches(rejectFiles(slices)))
-    await engine.run(`INSERT INTO etl.reject (${REJECT_COLUMNS}) SELECT ${REJECT_COLUMNS} FROM ${parquetRows(batch)}`);
+    await engine.run(
+      `INSERT INTO etl.reject (${ACCOUNT_COLUMN}, ${REJECT_COLUMNS})
+       SELECT ${quoteText(ACCOUNT)}, ${REJECT_COLUMNS} FROM ${parquetRows(batch)}`,
+    );
 }
 
 /**
@@ -92,13 +97,13 @@ async function checkKeys(engine: Engine, { pipeline, days }: PipelineLoad): Prom
   if (!key || first === undefined) return;
   const table = factTable(pipeline);
   const names = key.map(quoteName).join(', ');
-  const loaded = onDays(pipeline.day, days);
+  const loaded = onSlices(pipeline, days);
   const { rows, distinct, low, high } = await engine.row(
     `SELECT count(*) AS rows, count(DISTINCT hash(${names})) AS distinct, min(${quoteName(first)}) AS low, max(${quoteName(first)}) AS high
      FROM ${table} WHERE ${loaded}`,
   );
   if (rows === 0n) return;
-  const near = `${quoteName(first)} BETWEEN ${quoteText(String(low))} AND ${quoteText(String(high))}`;
+  const near = `${OF_ACCOUNT} AND ${quoteName(first)} BETWEEN ${quoteText(String(low))} AND ${quoteText(String(high))}`;
   const { alike } = await engine.row(
     `SELECT count(*) AS alike FROM ${table}
      WHERE ${near} AND NOT (${loaded}) AND hash(${names}) IN (SELECT hash(${names}) FROM ${table} WHERE ${loaded})`,

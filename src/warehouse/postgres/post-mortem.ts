@@ -6,9 +6,17 @@
 import { EtlError } from '../../core/errors.ts';
 import { storedColumns } from '../../core/pipeline.ts';
 import { type Engine, quoteName } from '../../engine/duckdb.ts';
-import { onDays } from '../on-days.ts';
 import { rowFiles } from '../slice-files.ts';
-import { type DuplicateKey, duplicateError, factTable, keyText, type PipelineLoad, sameIn } from '../slice-sql.ts';
+import {
+  type DuplicateKey,
+  duplicateError,
+  factTable,
+  keyText,
+  OF_ACCOUNT,
+  onSlices,
+  type PipelineLoad,
+  sameIn,
+} from '../slice-sql.ts';
 import type { LoadSlice } from '../target.ts';
 import { copyRows } from './copy-rows.ts';
 import { statementError, stateOf } from './errors.ts';
@@ -61,7 +69,7 @@ async function findDuplicate(client: Client, engine: Engine, load: PipelineLoad)
        SELECT ${list}, true AS fresh FROM loading
        UNION ALL
        SELECT ${list}, false FROM ${factTable(pipeline)} AS fact
-       WHERE EXISTS (SELECT FROM loading WHERE ${sameIn(pipeline, pipeline.key, 'fact', 'loading')}) AND NOT (${onDays(pipeline.day, days)})
+       WHERE EXISTS (SELECT FROM loading WHERE ${sameIn(pipeline, pipeline.key, 'fact', 'loading')}) AND ${OF_ACCOUNT} AND NOT (${onSlices(pipeline, days)})
      ) AS together
      GROUP BY ${names} HAVING count(*) > 1 ORDER BY ${names} LIMIT 1`,
   );

@@ -2,7 +2,7 @@
  * Comments on what a warehouse holds and on its columns: tables' are the pipelines' own words, those of views and functions come
  * from the dictionary. They are kept up to date by every publication. The bookkeeping's comments stand in its migrations.
  */
-import { LOADED_COLUMN, OBSERVED_TO, type Pipeline, storedColumns } from '../../core/pipeline.ts';
+import { ACCOUNT_COLUMN, LOADED_COLUMN, OBSERVED_TO, type Pipeline, storedColumns } from '../../core/pipeline.ts';
 import { quoteName, quoteText } from '../../engine/duckdb.ts';
 import { commentOf, type Dictionary } from '../dictionary.ts';
 import type { FoundThing } from './found.ts';
@@ -22,6 +22,7 @@ function tableComments(pipeline: Pipeline): Declared[] {
   const observedTo = { column: OBSERVED_TO, comment: 'when the next version was first seen; null: holds now' };
   return [
     { column: null, comment: pipeline.about },
+    { column: ACCOUNT_COLUMN, comment: 'the partner account that the row belongs to' },
     ...storedColumns(pipeline).map(({ column, about }) => ({ column, comment: about })),
     { column: LOADED_COLUMN, comment: 'when the row was loaded into this warehouse' },
     ...(versions ? [observedTo] : []),

@@ -8,7 +8,14 @@
  */
 import { DUCKDB_TYPE, POSTGRES_TYPE } from '../../core/columns.ts';
 import { assert, EtlError } from '../../core/errors.ts';
-import { FETCH_COLUMN, LOADED_COLUMN, OBSERVED_TO, type Pipeline, storedColumns } from '../../core/pipeline.ts';
+import {
+  ACCOUNT_COLUMN,
+  FETCH_COLUMN,
+  LOADED_COLUMN,
+  OBSERVED_TO,
+  type Pipeline,
+  storedColumns,
+} from '../../core/pipeline.ts';
 import { quoteName } from '../../engine/duckdb.ts';
 import type { TargetName } from '../target-name.ts';
 
@@ -41,6 +48,7 @@ export function tableColumns(pipeline: Pipeline, engine: TargetName): TableColum
   const required = new Set([...pipeline.columns.filter((c) => c.required).map((c) => c.column), FETCH_COLUMN]);
   const observedTo = { name: OBSERVED_TO, type: types['utc-time'], isRequired: false };
   return [
+    { name: ACCOUNT_COLUMN, type: types.text, isRequired: true },
     ...storedColumns(pipeline).map(({ column, kind }) => ({
       name: column,
       type: types[kind],
@@ -51,13 +59,16 @@ export function tableColumns(pipeline: Pipeline, engine: TargetName): TableColum
   ];
 }
 
-/** What makes a pipeline's table. */
+/**
+ * What makes a pipeline's table. The account ends its key: whoever looks for rows by the rest of it, as views do, finds them too.
+ */
 export function createTable(pipeline: Pipeline, engine: TargetName, indexed: IndexedDays): string[] {
   const table = `warehouse.${quoteName(pipeline.table)}`;
   const columns = tableColumns(pipeline, engine).map((column) => `  ${columnSql(column)}`);
   if (engine === 'duckdb') return [`CREATE TABLE ${table} (\n${columns.join(',\n')}\n)`];
   const nullable = nullableKey(pipeline);
-  const key = (pipeline.key ?? []).map((name) => (nullable.has(name) ? neverNull(pipeline, name) : quoteName(name)));
+  const names = pipeline.key === null ? [] : [...pipeline.key, ACCOUNT_COLUMN];
+  const key = names.map((name) => (nullable.has(name) ? neverNull(pipeline, name) : quoteName(name)));
   const primary = key.length > 0 && nullable.size === 0 ? [`  PRIMARY KEY (${key.join(', ')})`] : [];
   const statements = [`CREATE TABLE ${table} (\n${[...columns, ...primary].join(',\n')}\n)`];
   if (nullable.size > 0)

@@ -10,7 +10,7 @@ export const REPORTS = [
 export type Report = (typeof REPORTS)[number];
 
 /** Columns that the service does not send: ours, or made from others. */
-const OURS = new Set(['fetch_id', 'loaded_at', 'order_local_time', 'order_utc_time', 'status_group']);
+const OURS = new Set(['account', 'fetch_id', 'loaded_at', 'order_local_time', 'order_utc_time', 'status_group']);
 
 /** The name of a field as a column. */
 function columnOf(field: string): string {

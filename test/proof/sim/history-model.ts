@@ -14,7 +14,7 @@ interface Snapshot {
 
 /** Columns that only versions have, or that the service does not send. */
 const ASIDE = new Set([
-  ...['fetch_id', 'loaded_at', 'order_local_time', 'order_utc_time', 'status_group'],
+  ...['account', 'fetch_id', 'loaded_at', 'order_local_time', 'order_utc_time', 'status_group'],
   ...['observed_on', 'observed_from', 'observed_to', 'is_present'],
 ]);
 

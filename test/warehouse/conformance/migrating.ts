@@ -224,6 +224,7 @@ function declaredColumns(bench: Bench, pipeline: Pipeline) {
   const observedTo = [OBSERVED_TO, types['utc-time'], true, 'when the next version was first seen; null: holds now'];
   const required = new Set(pipeline.columns.filter((c) => c.required).map((c) => c.column)).add('fetch_id');
   return [
+    ['account', types.text, false, 'the partner account that the row belongs to'],
     ...storedColumns(pipeline).map((c) => [c.column, types[c.kind], !required.has(c.column), c.about]),
     [LOADED_COLUMN, types['utc-time'], false, 'when the row was loaded into this warehouse'],
     ...(pipeline.versions ? [observedTo] : []),

@@ -31,6 +31,7 @@ const ASIDE = [
   'superseded_at',
   'held_at',
   'applied_at',
+  'made_at',
   'seen_at',
 ];
 
