@@ -9,12 +9,12 @@ import { once } from 'node:events';
 import { CliContext } from './cli/context.ts';
 import { readEnvFile } from './cli/env-file.ts';
 import { Interrupt, type InterruptName } from './cli/interrupt.ts';
-import { findPackage } from './cli/package-root.ts';
 import type { Writer } from './cli/print/screen.ts';
 import { formatIn, runProgram } from './cli/program.ts';
 import { stopReason } from './cli/stop-request.ts';
 import { systemClock } from './core/clock.ts';
 import { asEtlError, EXIT, exitCodeOf } from './core/errors.ts';
+import { findPackage } from './disk/package-root.ts';
 
 function writerOf(stream: NodeJS.WriteStream): Writer {
   // Whoever reads our output may have seen enough (`| head`): the rest is dropped, and the work goes on.

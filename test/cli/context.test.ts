@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { findPackage } from '../../src/cli/package-root.ts';
+import { findPackage } from '../../src/disk/package-root.ts';
 import { place } from '../config/place.ts';
 import { fakeContext, REPOSITORY } from './surroundings.ts';
 

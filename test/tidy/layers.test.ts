@@ -27,7 +27,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   app: [...RUN, 'config', 'run', 'extras'],
   serve: [...RUN, 'config', 'run', 'app'],
   cli: [...RUN, 'config', 'run', 'extras', 'app', 'serve', 'sandbox', 'docs'],
-  main: ['core', 'cli'],
+  main: ['core', 'disk', 'cli'],
 };
 
 /** `src/cli/commands/run.ts` → cli, `src/config.ts` and `src/config/schema.ts` → config, `pipelines/orders.ts` → pipelines. */

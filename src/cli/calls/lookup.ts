@@ -4,7 +4,6 @@ import { type CommissionRateSettings, commissionRates } from '../../../pipelines
 import type { Market } from '../../../pipelines/products.ts';
 import { CONDITIONS, eanProblem, isEan } from '../../core/ean.ts';
 import { EtlError, EXIT, exitCodeOf } from '../../core/errors.ts';
-import { foreignText } from '../../core/redact.ts';
 import { canonicalPrice, type ListedEan } from '../../extract/ean-list.ts';
 import { type ExactJson, ExactNumber, type ExactObject, isExactArray, isExactObject } from '../../json/exact-json.ts';
 import { settingsOf } from '../../run/context.ts';
@@ -20,9 +19,10 @@ import { plainText } from '../../sources/values.ts';
 import type { CliContext } from '../context.ts';
 import { addExamples } from '../help.ts';
 import { printTable } from '../print/output.ts';
-import { cut, type Writer } from '../print/screen.ts';
+import { cut } from '../print/screen.ts';
 import type { TableColumn } from '../print/table.ts';
 import { withApp } from '../with-app.ts';
+import { foreign, uncut } from './foreign.ts';
 import { printForeignJson } from './foreign-json.ts';
 
 interface ProductOptions {
@@ -104,7 +104,7 @@ async function lookUpCommission(cli: CliContext, texts: readonly string[], optio
       return documentOf(one, { ean, condition, price: asked === null ? null : new ExactNumber(asked) }, 'commission');
     });
     printForeignJson(cli.stdout, new Map([['commissions', commissions]]), cli.secrets);
-  } else tellCommissions(cli, result.answers);
+  } else printCommissions(cli, result.answers);
   finish(cli, result);
 }
 
@@ -193,8 +193,6 @@ function documentOf(
   return new Map<string, ExactJson>([...Object.entries({ ...question, outcome, reason }), [recordName, record]]);
 }
 
-/** Of a text that the service sent. */
-const TEXT_CHARACTERS = 2000;
 /** Of a description with its tags. */
 const HTML_CHARACTERS = 16 * 1024;
 const NAME_WIDTH = 22;
@@ -268,18 +266,13 @@ const RATE_COLUMNS: readonly TableColumn[] = [
 ];
 
 /** A table of what was found, without columns in which nothing stands, and a line for each of the others. */
-function tellCommissions(cli: CliContext, answers: readonly ShownAnswer<ListedEan>[]): void {
+function printCommissions(cli: CliContext, answers: readonly ShownAnswer<ListedEan>[]): void {
   const rows = answers.flatMap(({ question, record }) => (record === null ? [] : [rateRow(cli, question, record)]));
   const isFilled = RATE_COLUMNS.map((_, i) => rows.some((row) => row[i] !== ''));
   const filled = <T>(values: readonly T[]) => values.filter((_, i) => isFilled[i]);
   if (rows.length > 0) printTable(uncut(cli.stdout), filled(RATE_COLUMNS), rows.map(filled));
   for (const { question, outcome, reason, record } of answers)
     if (record === null) cli.stdout.write(`${question.ean}: ${words(outcome)}: ${foreign(cli, reason)}\n`);
-}
-
-/** A long row runs on in the next line of a terminal: of EANs and amounts every digit counts. */
-function uncut(out: Writer): Writer {
-  return { write: (text) => out.write(text), isTTY: false, columns: Number.POSITIVE_INFINITY };
 }
 
 function rateRow(cli: CliContext, { ean, condition, price }: ListedEan, record: ExactObject): string[] {
@@ -299,8 +292,4 @@ function boundaryText(boundary: ExactObject): string {
 
 function words(outcome: string): string {
   return outcome.replaceAll('_', ' ');
-}
-
-function foreign(cli: CliContext, text: string | null): string {
-  return text === null ? '' : foreignText(text, cli.secrets, TEXT_CHARACTERS);
 }

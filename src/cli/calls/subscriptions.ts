@@ -2,7 +2,6 @@
 import { type Command, Option } from 'commander';
 import { EtlError } from '../../core/errors.ts';
 import { isPathId } from '../../core/ids.ts';
-import { foreignText } from '../../core/redact.ts';
 import { isEnded, type ProcessStatus, type Subscription } from '../../extract/subscription-shapes.ts';
 import { type ExactJson, ExactNumber } from '../../json/exact-json.ts';
 import { commandLine, type Followed } from '../../run/subscriptions/process-waiting.ts';
@@ -22,10 +21,10 @@ import { RESOURCES, type WishChange } from '../../run/subscriptions/wish.ts';
 import type { CliContext } from '../context.ts';
 import { addExamples } from '../help.ts';
 import { printTable } from '../print/output.ts';
-import type { Writer } from '../print/screen.ts';
 import type { Cell, TableColumn } from '../print/table.ts';
 import { wholeNumber } from '../values.ts';
 import { withApp } from '../with-app.ts';
+import { foreign, foreignRow, uncut } from './foreign.ts';
 import { exactObject, printForeignJson } from './foreign-json.ts';
 import { keyFacts } from './signature-key.ts';
 
@@ -48,8 +47,6 @@ type UpdateOptions = ChangeOptions & WishChange;
 const TIMEOUT_SECONDS = 300;
 /** As long as the service remembers a process. */
 const LONGEST_TIMEOUT_SECONDS = 48 * 3600;
-/** Of a text that the service sent. */
-const TEXT_CHARACTERS = 2000;
 
 export function register(program: Command, cli: CliContext): void {
   const subscriptions = program
@@ -114,16 +111,16 @@ function names(flag: string, description: string): Option {
 
 async function list(cli: CliContext, { json }: ReadOptions): Promise<void> {
   const all = await withApp(cli, listSubscriptions);
-  if (json) tellJson(cli, { subscriptions: all.map(documentOf) });
-  else if (all.length > 0) tellTable(cli, all);
+  if (json) printJson(cli, { subscriptions: all.map(documentOf) });
+  else if (all.length > 0) printSubscriptions(cli, all);
   else cli.stdout.write('there are no subscriptions\n');
 }
 
 async function get(cli: CliContext, text: string, { json }: ReadOptions): Promise<void> {
   const id = checkedId(text);
   const found = await withApp(cli, (context) => getSubscription(context, id));
-  if (json) tellJson(cli, { subscription: documentOf(found) });
-  else tellTable(cli, [found]);
+  if (json) printJson(cli, { subscription: documentOf(found) });
+  else printSubscriptions(cli, [found]);
 }
 
 async function createOne(cli: CliContext, url: string, options: CreateOptions): Promise<void> {
@@ -134,7 +131,7 @@ async function createOne(cli: CliContext, url: string, options: CreateOptions): 
     wished.id === null
       ? `${wishText(wished)}; the service names no id, ${commandLine('list')} shows it`
       : `subscription ${wished.id}: ${wishText(wished)}`;
-  tellChange(cli, options, followed, wishDocument(wished), done);
+  printChange(cli, options, followed, wishDocument(wished), done);
 }
 
 async function updateOne(cli: CliContext, text: string, options: UpdateOptions): Promise<void> {
@@ -151,13 +148,13 @@ async function updateOne(cli: CliContext, text: string, options: UpdateOptions):
   );
   const summary = `subscription ${id}: ${wishText(wished)}`;
   const done = () => (followed.process === null ? `nothing to change, nothing was sent; ${summary}` : summary);
-  tellChange(cli, options, followed, wishDocument(wished), done);
+  printChange(cli, options, followed, wishDocument(wished), done);
 }
 
 async function removeOne(cli: CliContext, text: string, options: ChangeOptions): Promise<void> {
   const id = checkedId(text);
   const followed = await withApp(cli, (context) => removeSubscription(context, id, followingOf(cli, options)));
-  tellChange(cli, options, followed, exactObject({ id }), () => `subscription ${id} is removed`);
+  printChange(cli, options, followed, exactObject({ id }), () => `subscription ${id} is removed`);
 }
 
 async function testOne(cli: CliContext, text: string | undefined, options: ChangeOptions): Promise<void> {
@@ -168,7 +165,7 @@ async function testOne(cli: CliContext, text: string | undefined, options: Chang
   });
   const what = id === null ? 'every subscription' : `subscription ${id}`;
   const subscription = id === null ? null : exactObject({ id });
-  tellChange(cli, options, followed, subscription, () => `a test message was sent for ${what}`);
+  printChange(cli, options, followed, subscription, () => `a test message was sent for ${what}`);
 }
 
 const TESTS_ALL = 'this version of the interface tests every subscription at once';
@@ -179,15 +176,15 @@ async function waitFor(cli: CliContext, text: string, options: ChangeOptions): P
     waitForProcess(context, id, followingOf(cli, { ...options, wait: true })),
   );
   const { process } = followed;
-  if (options.json) tellJson(cli, { ...processMember(process), error: errorDocument(followed.error) });
+  if (options.json) printJson(cli, { ...processMember(process), error: errorDocument(followed.error) });
   if (followed.error) throw followed.error;
-  if (!options.json && process) tellLine(cli, processText(process));
+  if (!options.json && process) printLine(cli, processText(process));
 }
 
 async function keys(cli: CliContext, { json }: ReadOptions): Promise<void> {
   const listed = (await withApp(cli, signatureKeys)).map((key) => ({ ...key, ...keyFacts(key) }));
   if (json)
-    tellJson(cli, {
+    printJson(cli, {
       keys: listed.map(({ id, type, publicKey, bits, sha256, broken }) =>
         exactObject({
           id,
@@ -243,16 +240,16 @@ function followingOf(cli: CliContext, { wait, timeout }: ChangeOptions): Followi
 }
 
 /** Prints what became of a change. Errors: that of the process. */
-function tellChange(
+function printChange(
   cli: CliContext,
   { json, wait }: ChangeOptions,
   { process, error }: Followed,
   subscription: ExactJson,
   done: () => string,
 ): void {
-  if (json) tellJson(cli, { subscription, ...processMember(process), error: errorDocument(error) });
+  if (json) printJson(cli, { subscription, ...processMember(process), error: errorDocument(error) });
   if (error) throw error;
-  if (!json) tellLine(cli, wait || process === null ? done() : process.id);
+  if (!json) printLine(cli, wait || process === null ? done() : process.id);
 }
 
 function processMember(process: ProcessStatus | null): Record<string, ExactJson> {
@@ -288,29 +285,20 @@ function wishText({ url, resources }: Wished): string {
 
 const SUBSCRIPTION_COLUMNS: readonly TableColumn[] = [{ title: 'id' }, { title: 'resources' }, { title: 'url' }];
 
-function tellTable(cli: CliContext, all: readonly Subscription[]): void {
+function printSubscriptions(cli: CliContext, all: readonly Subscription[]): void {
   const rows = all.map(({ id, url, resources }) => foreignRow(cli, [id, resources.join(', '), url]));
   printTable(uncut(cli.stdout), SUBSCRIPTION_COLUMNS, rows);
 }
 
-/** An id or an address that was cut leads nowhere, so a long row runs on in the next line of a terminal. */
-function uncut(out: Writer): Writer {
-  return { write: (text) => out.write(text), isTTY: false, columns: Number.POSITIVE_INFINITY };
-}
-
-function foreignRow(cli: CliContext, cells: readonly Cell[]): Cell[] {
-  return cells.map((cell) => (typeof cell === 'string' ? foreignText(cell, cli.secrets, TEXT_CHARACTERS) : cell));
-}
-
-function tellJson(cli: CliContext, members: Readonly<Record<string, ExactJson>>): void {
+function printJson(cli: CliContext, members: Readonly<Record<string, ExactJson>>): void {
   printForeignJson(cli.stdout, exactObject(members), cli.secrets);
 }
 
-function tellLine(cli: CliContext, text: string): void {
-  cli.stdout.write(`${foreignText(text, cli.secrets, TEXT_CHARACTERS)}\n`);
+function printLine(cli: CliContext, text: string): void {
+  cli.stdout.write(`${foreign(cli, text)}\n`);
 }
 
 /** For people alone, beside the result. */
 function say(cli: CliContext, text: string): void {
-  if (!cli.verbosity.quiet) cli.say(foreignText(text, cli.secrets, TEXT_CHARACTERS));
+  if (!cli.verbosity.quiet) cli.say(foreign(cli, text));
 }

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { runBackfill } from '../../run/night.ts';
 import type { CliContext } from '../context.ts';
 import { addExamples } from '../help.ts';
-import { tellOutcome } from '../print/outcome.ts';
+import { printOutcome } from '../print/outcome.ts';
 import { rangeOf } from '../range.ts';
 import { type DayWord, dayWord } from '../values.ts';
 import { withRun } from '../with-run.ts';
@@ -28,7 +28,7 @@ export function register(program: Command, cli: CliContext): void {
       const outcome = await withRun(cli, (context) =>
         runBackfill(context, pipelines, rangeOf(options, context.today), refetch),
       );
-      tellOutcome(cli, outcome, options.json ?? false);
+      printOutcome(cli, outcome, options.json ?? false);
     });
   addExamples(command, [
     ['backfill orders commissions --from 2024-01-01 --to 2024-12-31', 'a year; interrupted, it goes on'],

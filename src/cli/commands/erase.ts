@@ -5,7 +5,7 @@ import { type ErasedCounts, type EraseRequest, plannedErase, runErase } from '..
 import type { CliContext } from '../context.ts';
 import { addExamples } from '../help.ts';
 import { askerAt } from '../init/questions.ts';
-import { tellOutcome } from '../print/outcome.ts';
+import { printOutcome } from '../print/outcome.ts';
 import { counted, printJson, printTable } from '../print/output.ts';
 import { withApp } from '../with-app.ts';
 
@@ -35,10 +35,10 @@ export function register(program: Command, cli: CliContext): void {
       }
       if (options.yes !== true) await demandConsent(cli, request);
       const { outcome, record } = await withApp(cli, (context) => runErase(context, request));
-      if (record?.found == null) return tellOutcome(cli, outcome, json);
+      if (record?.found == null) return printOutcome(cli, outcome, json);
       const errors = outcome.errors.map(({ code, message, hint }) => ({ code, message, hint: hint ?? null }));
       printReport(cli, { ...record, found: record.found, errors }, json);
-      if (errors.length > 0 && !json) return tellOutcome(cli, outcome, false);
+      if (errors.length > 0 && !json) return printOutcome(cli, outcome, false);
       return cli.finish(outcome.exitCode);
     });
   addExamples(command, [

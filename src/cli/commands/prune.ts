@@ -4,7 +4,7 @@ import type { PrunePlan, Stay } from '../../run/prune/plan.ts';
 import { plannedPrune, runPrune } from '../../run/prune/prune.ts';
 import type { CliContext } from '../context.ts';
 import { addExamples } from '../help.ts';
-import { tellOutcome } from '../print/outcome.ts';
+import { printOutcome } from '../print/outcome.ts';
 import { printJson, printTable } from '../print/output.ts';
 import { withApp } from '../with-app.ts';
 import { withRun } from '../with-run.ts';
@@ -18,7 +18,7 @@ export function register(program: Command, cli: CliContext): void {
     .action(async ({ dryRun = false, json = false }: { dryRun?: boolean; json?: boolean }) => {
       if (dryRun) return printPrune(cli, await withApp(cli, plannedPrune), json);
       const { outcome, plan } = await withRun(cli, (context) => runPrune(context));
-      if (outcome.errors.length > 0 || plan === null) return tellOutcome(cli, outcome, json);
+      if (outcome.errors.length > 0 || plan === null) return printOutcome(cli, outcome, json);
       printPrune(cli, plan, json);
       return cli.finish(outcome.exitCode);
     });

@@ -7,7 +7,7 @@ import { recoverFetches } from '../../run/verify/recover-fetches.ts';
 import type { Restored } from '../../store/backups.ts';
 import type { CliContext } from '../context.ts';
 import { addExamples } from '../help.ts';
-import { tellOutcome } from '../print/outcome.ts';
+import { printOutcome } from '../print/outcome.ts';
 import { printJson } from '../print/output.ts';
 import { withApp } from '../with-app.ts';
 import { withRun } from '../with-run.ts';
@@ -39,7 +39,7 @@ export function register(program: Command, cli: CliContext): void {
 }
 
 async function rebuild(cli: CliContext, { target, state = false, json = false }: RebuildOptions): Promise<void> {
-  if (!state) return tellOutcome(cli, await withRun(cli, (context) => runRebuild(context, target)), json);
+  if (!state) return printOutcome(cli, await withRun(cli, (context) => runRebuild(context, target)), json);
   if (target !== undefined)
     throw new EtlError('usage', 'state_and_target', '--state and --target are two commands', {
       hint: 'first rebuild --state, then rebuild --target',

@@ -6,7 +6,7 @@ import { listRejects } from '../../run/status/explain.ts';
 import type { CliContext } from '../context.ts';
 import { orDemo } from '../demo/home.ts';
 import { addExamples } from '../help.ts';
-import { tellOutcome } from '../print/outcome.ts';
+import { printOutcome } from '../print/outcome.ts';
 import { printJson, printTable } from '../print/output.ts';
 import { wholeNumber } from '../values.ts';
 import { withApp } from '../with-app.ts';
@@ -32,7 +32,7 @@ export function register(program: Command, cli: CliContext): void {
           throw new EtlError('usage', 'no_pipeline', '--retry needs the name of a pipeline', {
             hint: 'partner-etl rejects orders --retry',
           });
-        return tellOutcome(cli, await withRun(cli, (context) => retryRejects(context, pipeline)), json);
+        return printOutcome(cli, await withRun(cli, (context) => retryRejects(context, pipeline)), json);
       }
       const rejects = await withApp(await orDemo(cli), (context) => listRejects(context, pipeline, limit));
       if (json) return printJson(cli.stdout, rejects);

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { runRelease, runReplay } from '../../run/again.ts';
 import type { CliContext } from '../context.ts';
 import { addExamples } from '../help.ts';
-import { tellOutcome } from '../print/outcome.ts';
+import { printOutcome } from '../print/outcome.ts';
 import { rangeOf } from '../range.ts';
 import { type DayWord, dayOn, dayWord } from '../values.ts';
 import { withRun } from '../with-run.ts';
@@ -23,7 +23,7 @@ function registerReplay(program: Command, cli: CliContext): void {
     .option('--json', 'print the result as one JSON document')
     .action(async (pipeline: string, options: { from: DayWord; to: DayWord; json?: boolean }) => {
       const outcome = await withRun(cli, (context) => runReplay(context, pipeline, rangeOf(options, context.today)));
-      tellOutcome(cli, outcome, options.json ?? false);
+      printOutcome(cli, outcome, options.json ?? false);
     });
   addExamples(command, [['replay orders --from 2026-03-01 --to 2026-03-31', 'March again, from the stored answers']]);
 }
@@ -36,7 +36,11 @@ function registerRelease(program: Command, cli: CliContext): void {
     .argument('<day>', 'day of the slice: yyyy-mm-dd, today, yesterday or today-7', dayWord)
     .option('--json', 'print the result as one JSON document')
     .action(async (pipeline: string, day: DayWord, { json = false }: { json?: boolean }) => {
-      tellOutcome(cli, await withRun(cli, (context) => runRelease(context, pipeline, dayOn(context.today, day))), json);
+      printOutcome(
+        cli,
+        await withRun(cli, (context) => runRelease(context, pipeline, dayOn(context.today, day))),
+        json,
+      );
     });
   addExamples(command, [['release orders 2026-03-14', 'yes, that day really shrank']]);
 }

@@ -3,7 +3,7 @@ import type { RunContext } from '../../run/context.ts';
 import { chosenPipelines, isAnythingDue, runNight } from '../../run/night.ts';
 import type { CliContext } from '../context.ts';
 import { addExamples } from '../help.ts';
-import { tellOutcome } from '../print/outcome.ts';
+import { printOutcome } from '../print/outcome.ts';
 import { printJson } from '../print/output.ts';
 import { withRun } from '../with-run.ts';
 
@@ -19,7 +19,7 @@ export function register(program: Command, cli: CliContext): void {
         !ifDue || (await isAnythingDue(context, pipelines)) ? runNight(context, pipelines) : null;
       const named = (context: RunContext) => chosenPipelines(context, pipelines).map(({ name }) => name);
       const outcome = await withRun(cli, work, { pipelines: named });
-      if (outcome) tellOutcome(cli, outcome, json);
+      if (outcome) printOutcome(cli, outcome, json);
       else if (json) printJson(cli.stdout, { nothing_due: true });
       else if (!cli.verbosity.quiet) cli.stdout.write('nothing is due\n');
     });

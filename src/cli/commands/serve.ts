@@ -53,7 +53,7 @@ async function start(cli: CliContext, { json }: ServeOptions): Promise<void> {
   cli.interrupt.notice = 'finishing what is in hand, press again to stop at once';
   const onReady = (addresses: Addresses) => {
     if (json) cli.stdout.write(`${JSON.stringify(addresses)}\n`);
-    else tellReady(cli, addresses, settings.schedule);
+    else printReady(cli, addresses, settings.schedule);
   };
   const onHung = (names: readonly string[]) =>
     cli.interrupt.giveUp(`ended by force: ${names.join(', ') || 'something'} did not end within 20 seconds`);
@@ -94,7 +94,7 @@ export function schedulesOf(config: Config, pipelines: readonly Pipeline[]): Sch
   );
 }
 
-function tellReady(cli: CliContext, { url, health }: Addresses, isScheduling: boolean): void {
+function printReady(cli: CliContext, { url, health }: Addresses, isScheduling: boolean): void {
   if (url !== null) cli.say(`listening on ${url}`);
   if (isScheduling) cli.say('pipelines run by their schedules; partner-etl status says when the next is due');
   cli.say(`the status page on ${new URL('/', health)}, health on ${health}`);

@@ -54,8 +54,8 @@ function isEmpty({ pipelines, runs }: Status): boolean {
 }
 
 function printStatus(cli: CliContext, status: Status, schedule: Schedule): void {
-  tellVerdict(cli, status);
-  tellPipelines(cli, status);
+  printVerdict(cli, status);
+  printPipelines(cli, status);
   const { isTTY, columns } = cli.stdout;
   const width = isTTY ? columns : Number.POSITIVE_INFINITY;
   cli.stdout.write(`\n${status.pipelines.map((one) => gridLine(one, width)).join('\n')}\n${legend(width)}\n`);
@@ -70,12 +70,12 @@ function printStatus(cli: CliContext, status: Status, schedule: Schedule): void 
     cli.stdout.write(
       `${t.target}: ${t.error ?? (t.slices_behind === 0 ? 'holds everything that the lake holds' : `${t.slices_behind} slices behind the lake`)}\n`,
     );
-  tellAside(cli, status);
-  tellSchedule(cli, status, schedule);
-  tellRuns(cli, status);
+  printAside(cli, status);
+  printSchedule(cli, status, schedule);
+  printRuns(cli, status);
 }
 
-function tellVerdict(cli: CliContext, { verdict: { sentence, needs }, runs, run_at_work: atWork }: Status): void {
+function printVerdict(cli: CliContext, { verdict: { sentence, needs }, runs, run_at_work: atWork }: Status): void {
   const lines = [`${sentence}${needs.length > 0 ? ':' : ''}`];
   for (const { words, command } of needs)
     lines.push(words.includes('partner-etl') ? `  ${words}` : `  ${words}: partner-etl ${command}`);
@@ -85,7 +85,7 @@ function tellVerdict(cli: CliContext, { verdict: { sentence, needs }, runs, run_
 }
 
 /** Counts that are all well when they are zero stand on a terminal only where one is not. */
-function tellPipelines(cli: CliContext, { pipelines }: Status): void {
+function printPipelines(cli: CliContext, { pipelines }: Status): void {
   const align = 'right' as const;
   const counts = [
     ...(['settled', 'open', 'held', 'failed', 'missing'] as const).map((title) => ({
@@ -122,7 +122,7 @@ function outcomesText({ outcomes }: LookupStatus): string {
   return parts.length === 0 ? '' : `${parts.join(', ')}; `;
 }
 
-function tellAside(cli: CliContext, { holds, drift }: Status): void {
+function printAside(cli: CliContext, { holds, drift }: Status): void {
   if (holds.length > 0) {
     cli.stdout.write('\nHeld back (partner-etl release PIPELINE DAY applies one):\n');
     printTable(
@@ -154,7 +154,7 @@ function shortened(example: string): string {
   return example.length > EXAMPLE_SHOWN ? `${example.slice(0, EXAMPLE_SHOWN)}…` : example;
 }
 
-function tellSchedule(cli: CliContext, { runs, run_at_work: atWork }: Status, schedule: Schedule): void {
+function printSchedule(cli: CliContext, { runs, run_at_work: atWork }: Status, schedule: Schedule): void {
   const working = runs.find(({ run_id: id }) => id === atWork)?.pipelines ?? [];
   if (schedule.size === 0) return;
   cli.stdout.write('\nSchedule (of partner-etl serve; runs by hand are among the last runs):\n');
@@ -171,7 +171,7 @@ function tellSchedule(cli: CliContext, { runs, run_at_work: atWork }: Status, sc
   );
 }
 
-function tellRuns(cli: CliContext, { runs, run_at_work: atWork }: Status): void {
+function printRuns(cli: CliContext, { runs, run_at_work: atWork }: Status): void {
   if (runs.length === 0) return void cli.stdout.write('\nNo run yet: partner-etl run\n');
   cli.stdout.write('\nLast runs:\n');
   printTable(

@@ -6,6 +6,7 @@ import { stringify } from 'yaml';
 import { openApp } from '../../app.ts';
 import { loadConfig } from '../../config.ts';
 import { addDays, type Day, dayAt } from '../../core/days.ts';
+import { isInstalled } from '../../disk/package-root.ts';
 import type { RunContext } from '../../run/context.ts';
 import { runNight } from '../../run/night.ts';
 import type { RunOutcome } from '../../run/session.ts';
@@ -15,8 +16,7 @@ import type { Target } from '../../warehouse/target.ts';
 import { untilAborted, writeEans } from '../commands/sandbox.ts';
 import type { CliContext } from '../context.ts';
 import { addExamples } from '../help.ts';
-import { isInstalled } from '../package-root.ts';
-import { tellOutcome } from '../print/outcome.ts';
+import { printOutcome } from '../print/outcome.ts';
 import { printTable } from '../print/output.ts';
 import { dayValue, wholeNumber } from '../values.ts';
 import { DEMO_HOME, demoClock, demoSettings, readDemo, writeDemo } from './home.ts';
@@ -65,7 +65,7 @@ async function demo(cli: CliContext, options: DemoOptions): Promise<void> {
   try {
     const outcome: RunOutcome = await runNight(app.context, []);
     await writeDemo(home, clock.now(), dayAt(clock.now(), SERVICE_ZONE) !== dayAt(cli.clock.now(), SERVICE_ZONE));
-    tellOutcome(cli, outcome, false);
+    printOutcome(cli, outcome, false);
     const duckdb = app.context.targets.find((t) => t.name === 'duckdb');
     if (duckdb && (await duckdb.exists())) await report(cli, duckdb);
     const today = dayAt(clock.now(), SERVICE_ZONE);

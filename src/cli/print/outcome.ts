@@ -5,7 +5,7 @@ import type { CliContext } from '../context.ts';
 import { counted, printJson } from './output.ts';
 
 /** Prints the outcome, as JSON on stdout or as some lines, and sets the exit code. */
-export function tellOutcome(cli: CliContext, outcome: RunOutcome, asJson: boolean): void {
+export function printOutcome(cli: CliContext, outcome: RunOutcome, asJson: boolean): void {
   cli.screen.settle();
   cli.finish(outcome.exitCode);
   if (asJson) printJson(cli.stdout, documentOf(outcome));

@@ -2,6 +2,7 @@
  * The terminal's lower edge: lines that stay, and below them a block of live lines that is drawn over and over.
  * Everything that a command says on stderr goes through here, or it would land in the middle of the block.
  */
+import stringWidth from 'string-width';
 import { terminalText } from '../../core/redact.ts';
 
 export interface Writer {
@@ -71,8 +72,23 @@ function block(lines: readonly string[]): string {
   return lines.map((line) => `${line}\n`).join('');
 }
 
-/** At most `width` characters; an ellipsis stands for what was cut off. */
+const PLAIN = /^[\x20-\x7e]*$/;
+const letters = new Intl.Segmenter();
+
+/** Columns that a text takes on a terminal: two for a letter of Chinese or Japanese and for most emoji, none for an accent of its own. */
+export function widthOf(text: string): number {
+  return PLAIN.test(text) ? text.length : stringWidth(text);
+}
+
+/** At most `width` columns; an ellipsis stands for what was cut off. */
 export function cut(text: string, width: number): string {
-  const characters = [...text];
-  return characters.length <= width ? text : `${characters.slice(0, Math.max(0, width - 1)).join('')}…`;
+  if (widthOf(text) <= width) return text;
+  let kept = '';
+  let left = width - 1;
+  for (const { segment } of letters.segment(text)) {
+    left -= widthOf(segment);
+    if (left < 0) break;
+    kept += segment;
+  }
+  return `${kept}…`;
 }

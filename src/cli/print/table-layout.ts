@@ -1,7 +1,7 @@
 /** Which columns of a table stand on a terminal, and how wide: numbers are never cut, and what does not fit is left out by name. */
 
 export interface Measured {
-  /** Characters of the widest cell, and of the title. */
+  /** Columns of the terminal that the widest cell takes, and the title. */
   readonly cells: number;
   readonly title: number;
   /** A number that is cut is another number. */
@@ -25,7 +25,7 @@ const LEAST_TEXT = 12;
 /** Where the terminal is too narrow for even two columns, everything is cut to this. */
 const NARROWEST = 6;
 
-/** `available`: characters of a line. */
+/** `available`: columns of a line. */
 export function layoutOf(columns: readonly Measured[], available: number): Layout {
   const natural = columns.map(({ cells, title }) => Math.max(cells, title));
   const least = columns.map(({ cells, title, isNumber }) => {

@@ -1,5 +1,5 @@
 /** A table for people, which may come in parts: the first rows decide how wide its columns are. */
-import { cut, type Writer } from './screen.ts';
+import { cut, type Writer, widthOf } from './screen.ts';
 import { GAP, type Layout, LEFT_OUT, layoutOf } from './table-layout.ts';
 
 export type Cell = string | number | bigint | boolean | null | undefined;
@@ -24,8 +24,8 @@ export class Table {
     this.out = out;
     this.columns = columns;
     const measured = columns.map(({ title, align }, i) => ({
-      cells: first.reduce((most, row) => Math.max(most, lengthOf(shown(row[i]))), 0),
-      title: lengthOf(shown(title)),
+      cells: first.reduce((most, row) => Math.max(most, widthOf(shown(row[i]))), 0),
+      title: widthOf(shown(title)),
       isNumber: align === 'right',
     }));
     this.layout = layoutOf(measured, out.isTTY ? out.columns : Number.POSITIVE_INFINITY);
@@ -42,7 +42,7 @@ export class Table {
   rows(rows: readonly (readonly Cell[])[]): void {
     if (!this.out.isTTY)
       this.widths = this.layout.shown.map((column, i) =>
-        rows.reduce((most, row) => Math.max(most, lengthOf(shown(row[column]))), this.widths[i]!),
+        rows.reduce((most, row) => Math.max(most, widthOf(shown(row[column]))), this.widths[i]!),
       );
     this.out.write(rows.map((row) => `${this.line(row)}\n`).join(''));
   }
@@ -66,11 +66,7 @@ export function shown(cell: Cell): string {
   return cell === null || cell === undefined ? '' : String(cell).replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ');
 }
 
-function lengthOf(text: string): number {
-  return [...text].length;
-}
-
 function pad(text: string, width: number, align: 'left' | 'right'): string {
-  const blank = ' '.repeat(Math.max(0, width - lengthOf(text)));
+  const blank = ' '.repeat(Math.max(0, width - widthOf(text)));
   return align === 'right' ? blank + text : text + blank;
 }

@@ -2,7 +2,7 @@
 import { escapedJson } from '../../core/redact.ts';
 import type { AnswerColumn, AnswerRow } from '../../warehouse/target.ts';
 import { csvLine, leftOutText } from '../print/output.ts';
-import type { Writer } from '../print/screen.ts';
+import { type Writer, widthOf } from '../print/screen.ts';
 import { shown, Table } from '../print/table.ts';
 
 export type Format = 'table' | 'csv' | 'json';
@@ -120,9 +120,13 @@ async function printRows(out: Writer, columns: readonly AnswerColumn[], batches:
 }
 
 function printDown(out: Writer, columns: readonly AnswerColumn[], row: AnswerRow): void {
-  const width = columns.reduce((most, { name }) => Math.max(most, shown(name).length), 0);
+  const width = columns.reduce((most, { name }) => Math.max(most, widthOf(shown(name))), 0);
   const values = cells(row);
-  out.write(columns.map(({ name }, i) => `${shown(name).padEnd(width)}  ${shown(values[i])}\n`).join(''));
+  out.write(
+    columns
+      .map(({ name }, i) => `${shown(name)}${' '.repeat(width - widthOf(shown(name)))}  ${shown(values[i])}\n`)
+      .join(''),
+  );
 }
 
 function cells(row: AnswerRow): AnswerRow {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { newsOf, tellOutcome } from '../../../src/cli/print/outcome.ts';
+import { newsOf, printOutcome } from '../../../src/cli/print/outcome.ts';
 import { EtlError } from '../../../src/core/errors.ts';
 import type { RunOutcome } from '../../../src/run/session.ts';
 import type { RunChanges } from '../../../src/run/window/what-changed.ts';
@@ -39,7 +39,7 @@ test('a target that could not be published into is not one that had nothing to l
     { target: 'postgres', result: null, errors, holds: [] },
   ];
   const summary = { windows: 1, calls: 1, rows: 0, slices_changed: 0, slices_unchanged: 1 };
-  tellOutcome(
+  printOutcome(
     context,
     { run: { summary }, exitCode: 1, errors, published, changes: NOTHING } as unknown as RunOutcome,
     false,

@@ -25,6 +25,22 @@ describe('tables', () => {
     ]);
   });
 
+  test('a letter that takes two columns counts as two, an accent of its own as none', () => {
+    const rows = [
+      ['日本語', '1'],
+      ['cafe\u0301', '2'],
+      ['👍🏽', '3'],
+      ['ab', '4'],
+    ];
+    expect(table(rows).slice(2)).toEqual([
+      '日本語       1',
+      'cafe\u0301         2',
+      '👍🏽           3',
+      'ab           4',
+    ]);
+    expect(table([['日本語のとても長い題名', '5']], { isTTY: true, columns: 16 })[2]).toBe('日本語…        5');
+  });
+
   test('without rows the heading stands alone', () => {
     expect(table([])).toEqual(['name  amount', '────  ──────']);
   });

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { findPackage } from '../../../src/cli/package-root.ts';
+import { findPackage } from '../../../src/disk/package-root.ts';
 import type { Subject } from './subject.ts';
 
 export interface CorpusCase {

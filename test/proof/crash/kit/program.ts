@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, mkdir, readFile, symlink } from 'node:fs/promises';
 import path from 'node:path';
-import { findPackage } from '../../../../src/cli/package-root.ts';
+import { findPackage } from '../../../../src/disk/package-root.ts';
 import { bundleInto } from '../../../support/bundle.ts';
 
 export interface Program {
