@@ -6,9 +6,10 @@
  * time), and written in short transactions: a receiver of push messages waits for each of them.
  */
 import { sql } from 'kysely';
+import { ACCOUNT } from '../core/account.ts';
 import { inBatches } from './batches.ts';
 import type { State, StateDb, StateTransaction } from './state.ts';
-import { ACCOUNT, type AskedTable } from './tables.ts';
+import type { AskedTable } from './tables.ts';
 
 /** Rows of a page: some 2 MB of text. */
 const PAGE = 20_000;

@@ -2,7 +2,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ACCOUNT } from '../../src/core/account.ts';
 import type { State, StateTransaction } from '../../src/store/state.ts';
-import { ACCOUNT } from '../../src/store/tables.ts';
 import { askedConformance } from './conformance/asked.ts';
 import { budgetConformance } from './conformance/budget.ts';
 import { fetchesConformance } from './conformance/fetches.ts';
