@@ -17,6 +17,7 @@ import type { Partner, RunContext, Step } from './run/context.ts';
 import { demandNew } from './store/backups.ts';
 import { fileLocks } from './store/file-locks.ts';
 import { FolderPlace } from './store/folder.ts';
+import { installationOf } from './store/installation.ts';
 import { RawStore } from './store/raw.ts';
 import { openSqliteState } from './store/sqlite.ts';
 import type { State } from './store/state.ts';
@@ -47,7 +48,7 @@ export async function openApp(world: Surroundings): Promise<App> {
   const paths = config.home;
   await makeHome(paths.root);
   const state = await openSqliteState(paths.database, () => demandNew(paths));
-  const targets = openTargets(config, clock);
+  const targets = openTargets(config, clock, () => installationOf(state, clock));
   const pacing = new Pacing({
     state,
     clock,
@@ -105,12 +106,15 @@ async function makeHome(root: string): Promise<void> {
   }
 }
 
-function openTargets(config: Config, clock: Clock): Target[] {
+function openTargets(config: Config, clock: Clock, installation: () => Promise<string>): Target[] {
   const workDir = config.home.work;
   const targets: Target[] = [];
   const shared = { workDir, clock, pipelines: config.declared, settings: { subIdGrammar: config.subIds.grammar } };
   if (config.targets.duckdb) targets.push(openDuckdbTarget({ file: config.home.warehouse, ...shared }));
-  if (config.targets.postgresUrl) targets.push(openPostgresTarget({ url: config.targets.postgresUrl, ...shared }));
+  // The DuckDB file lies in the home, whose locks keep others out.
+  const settings = { ...shared.settings, installation };
+  if (config.targets.postgresUrl)
+    targets.push(openPostgresTarget({ ...shared, url: config.targets.postgresUrl, settings }));
   return targets;
 }
 

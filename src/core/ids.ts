@@ -1,6 +1,6 @@
 /**
  * Ids that sort by time: 48 bits of milliseconds and 40 random bits, in Crockford's base 32, behind a letter that says
- * what they name (`r` run, `f` fetch, `c` caller, `d` delivery). Sorting as text is sorting by birth, so "newer than" needs no second column.
+ * what they name (`r` run, `f` fetch, `c` caller, `d` delivery, `i` installation). Sorting as text is sorting by birth, so "newer than" needs no second column.
  */
 import { randomBytes } from 'node:crypto';
 import type { Clock } from './clock.ts';
@@ -18,14 +18,14 @@ export function bornMs(id: string): number {
   return time;
 }
 
-export function newId(prefix: 'r' | 'f' | 'c' | 'd', clock: Clock): string {
+export function newId(prefix: 'r' | 'f' | 'c' | 'd' | 'i', clock: Clock): string {
   let text = earliestId(prefix, clock.now());
   for (const byte of randomBytes(8)) text += ALPHABET[byte % 32];
   return text;
 }
 
 /** What every id begins with that is born at this epoch millisecond: sorts before them, and behind all that were born earlier. */
-export function earliestId(prefix: 'r' | 'f' | 'c' | 'd', ms: number): string {
+export function earliestId(prefix: 'r' | 'f' | 'c' | 'd' | 'i', ms: number): string {
   let time = Math.max(0, ms);
   let text = '';
   for (let i = 0; i < 10; i++) {

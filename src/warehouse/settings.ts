@@ -1,20 +1,25 @@
 /**
- * The settings that views need, in `etl.setting`. A publication writes them when they differ from what is there; so what
+ * The settings that views need, and which installation fills the warehouse, in `etl.setting`. A publication writes them when they differ from what is there; so what
  * a view says by them changes for the whole history at once, without a row being loaded.
  */
 import { ACCOUNT } from '../core/account.ts';
-import { assert } from '../core/errors.ts';
+import { assert, EtlError } from '../core/errors.ts';
 import { subIdParts } from '../core/sub-id-grammar.ts';
 import { type Bookkeeping, hasTable } from './bookkeeping.ts';
 
 export interface WarehouseSettings {
   /** As in the settings file, checked; null: sub-IDs are not taken apart. */
   readonly subIdGrammar: string | null;
+  /** Id of the installation that publishes; absent: any may. */
+  readonly installation?: () => Promise<string>;
 }
 
 export const NO_SETTINGS: WarehouseSettings = { subIdGrammar: null };
 
 type Settings = ReadonlyMap<string, string>;
+
+/** Name of the row that says who fills the warehouse. */
+export const INSTALLATION = 'installation';
 
 /** Whether a warehouse that has its bookkeeping says other settings than these. Writes nothing. */
 export async function settingsDiffer(db: Bookkeeping, wanted: WarehouseSettings): Promise<boolean> {
@@ -22,9 +27,26 @@ export async function settingsDiffer(db: Bookkeeping, wanted: WarehouseSettings)
   return gone.length + fresh.length > 0;
 }
 
-/** Makes the warehouse say these settings; one that it says already keeps its time. For the holder of the publishing lock. */
-export async function recordSettings(db: Bookkeeping, wanted: WarehouseSettings, at: string): Promise<void> {
+/**
+ * Makes the warehouse say these settings; one that it says already keeps its time. For the holder of the publishing lock. `isAfresh`: it is
+ * emptied first, so it may have been another installation's. Errors: `failed/other_installation`.
+ */
+export async function recordSettings(
+  db: Bookkeeping,
+  wanted: WarehouseSettings,
+  at: string,
+  isAfresh: boolean,
+): Promise<void> {
   const { gone, fresh } = await changesDue(db, wanted);
+  if (gone.includes(INSTALLATION) && wanted.installation !== undefined && !isAfresh)
+    throw new EtlError(
+      'failed',
+      'other_installation',
+      'this warehouse is filled by another installation of partner-etl',
+      {
+        hint: 'give each a database of its own; where this one is to take it over, and what the other has loaded is to go: partner-etl rebuild --target with its name',
+      },
+    );
   if (gone.length > 0)
     await db.deleteFrom('etl.setting').where('account', '=', ACCOUNT).where('name', 'in', gone).execute();
   if (fresh.length > 0)
@@ -37,9 +59,14 @@ export async function recordSettings(db: Bookkeeping, wanted: WarehouseSettings,
 /** Names of rows that are not wanted as they are, and the rows that are wanted and not there. */
 async function changesDue(db: Bookkeeping, wanted: WarehouseSettings) {
   const there = await recorded(db);
-  const due = wantedRows(wanted);
+  const due = new Map(wantedRows(wanted));
+  const installation = await wanted.installation?.();
+  if (installation !== undefined) due.set(INSTALLATION, installation);
   return {
-    gone: [...there].filter(([name, value]) => due.get(name) !== value).map(([name]) => name),
+    // One that does not say who publishes leaves that as it is.
+    gone: [...there]
+      .filter(([name, value]) => due.get(name) !== value && (name !== INSTALLATION || installation !== undefined))
+      .map(([name]) => name),
     fresh: [...due].filter(([name, value]) => there.get(name) !== value),
   };
 }

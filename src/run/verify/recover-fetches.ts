@@ -11,9 +11,11 @@ import type { FetchRecord } from '../../core/records.ts';
 import { newestAsked } from '../../store/asked.ts';
 import { fetchesByObject, insertMissing, pathOf } from '../../store/fetches.ts';
 import { gatheredLines, responseIn } from '../../store/gather.ts';
+import { adoptInstallation } from '../../store/installation.ts';
 import { readMemo, writeMemo } from '../../store/memo.ts';
 import { rawPrefix } from '../../store/raw.ts';
 import type { State } from '../../store/state.ts';
+import { INSTALLATION } from '../../warehouse/settings.ts';
 import type { AnswerColumn, AnswerRow } from '../../warehouse/target.ts';
 import type { RunContext } from '../context.ts';
 
@@ -46,6 +48,7 @@ export function noteRestored(state: State, at: string): Promise<void> {
 export async function recoverFetches(context: RunContext): Promise<void> {
   const { state, targets, clock, log } = context;
   if (!(await readMemo(state.db, MEMO, z.boolean()))) return;
+  await recoverInstallation(context);
   for (const pipeline of context.pipelines.filter(isNamed)) await recoverGathered(context, pipeline);
   for (const target of targets)
     try {
@@ -59,6 +62,20 @@ export async function recoverFetches(context: RunContext): Promise<void> {
     } catch (thrown) {
       const { message, code } = asEtlError(thrown);
       log.warn(`${target.name} could not be asked for what the restored state lacks: ${message}`, { code });
+    }
+}
+
+/** Which installation this is, as a warehouse that it has filled says. */
+async function recoverInstallation({ state, targets, clock, log }: RunContext): Promise<void> {
+  for (const target of targets)
+    try {
+      if (!(await target.exists())) continue;
+      const { rows } = await target.query(`SELECT value FROM etl.setting WHERE name = '${INSTALLATION}'`, 1);
+      const id = rows[0]?.[0];
+      if (typeof id === 'string') await adoptInstallation(state, id, isoTime(clock.now()));
+    } catch (thrown) {
+      const { message, code } = asEtlError(thrown);
+      log.warn(`${target.name} could not be asked which installation fills it: ${message}`, { code });
     }
 }
 

@@ -232,7 +232,7 @@ class PostgresTarget implements Target {
         await recordPublication(db, publication, changed, at);
         watcher?.onStep('running the checks');
         const checked = await withoutWriting(client, () => checkLoaded(checks, publication, changed));
-        await recordSettings(db, this.settings, at);
+        await recordSettings(db, this.settings, at, publication.afresh ?? false);
         for (const statement of recordingOf(checked, changed, at)) await client.query(statement);
         return { slices: changed.length, rows, warnings: checked.warnings };
       });
