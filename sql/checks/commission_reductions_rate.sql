@@ -6,6 +6,6 @@ SELECT part.observed_on AS slice_day, part.ean, part.condition, part.asked_price
 FROM warehouse.fact_commission_reduction AS part
 WHERE {on_days:observed_on} AND NOT EXISTS (
   SELECT 1 FROM warehouse.fact_commission_rate AS rate
-  WHERE rate.ean = part.ean AND rate.condition = part.condition
+  WHERE rate.account = part.account AND rate.ean = part.ean AND rate.condition = part.condition
     AND rate.asked_price IS NOT DISTINCT FROM part.asked_price AND rate.observed_from = part.observed_from
 )

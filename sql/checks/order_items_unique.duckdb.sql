@@ -3,18 +3,18 @@
 -- pipeline: orders
 -- fix: the item may have moved to another day: fetch both days again (partner-etl backfill orders --from D --to D --refetch)
 -- The days looked at among themselves, and then against all others, where few orders lie in the range of their numbers.
-SELECT max(order_date) AS slice_day, order_id, order_item_id, count(*) AS times
+SELECT max(order_date) AS slice_day, account, order_id, order_item_id, count(*) AS times
 FROM warehouse.fact_order_item
 WHERE {on_days:order_date}
-GROUP BY order_id, order_item_id
+GROUP BY account, order_id, order_item_id
 HAVING count(*) > 1
 UNION ALL
-SELECT loaded.order_date, loaded.order_id, loaded.order_item_id, 2
+SELECT loaded.order_date, loaded.account, loaded.order_id, loaded.order_item_id, 2
 FROM warehouse.fact_order_item AS loaded
 JOIN (
-  SELECT order_id, order_item_id FROM warehouse.fact_order_item
+  SELECT account, order_id, order_item_id FROM warehouse.fact_order_item
   WHERE NOT {on_days:order_date}
     AND order_id >= (SELECT min(order_id) FROM warehouse.fact_order_item WHERE {on_days:order_date})
     AND order_id <= (SELECT max(order_id) FROM warehouse.fact_order_item WHERE {on_days:order_date})
-) AS other ON other.order_id = loaded.order_id AND other.order_item_id = loaded.order_item_id
+) AS other ON other.account = loaded.account AND other.order_id = loaded.order_id AND other.order_item_id = loaded.order_item_id
 WHERE {on_days:order_date}

@@ -3,9 +3,9 @@
 -- pipeline: orders
 -- fix: the item may have moved to another day: fetch both days again (partner-etl backfill orders --from D --to D --refetch)
 -- The primary key sees to it, so the table is read only where somebody has taken that away.
-SELECT loaded.order_date AS slice_day, loaded.order_id, loaded.order_item_id, count(*) AS times
-FROM (SELECT DISTINCT order_date, order_id, order_item_id FROM warehouse.fact_order_item WHERE {on_days:order_date}) AS loaded
-JOIN warehouse.fact_order_item AS item ON item.order_id = loaded.order_id AND item.order_item_id = loaded.order_item_id
+SELECT loaded.order_date AS slice_day, loaded.account, loaded.order_id, loaded.order_item_id, count(*) AS times
+FROM (SELECT DISTINCT account, order_date, order_id, order_item_id FROM warehouse.fact_order_item WHERE {on_days:order_date}) AS loaded
+JOIN warehouse.fact_order_item AS item ON item.account = loaded.account AND item.order_id = loaded.order_id AND item.order_item_id = loaded.order_item_id
 WHERE NOT EXISTS (SELECT 1 FROM pg_constraint WHERE conrelid = 'warehouse.fact_order_item'::regclass AND contype = 'p')
-GROUP BY loaded.order_date, loaded.order_id, loaded.order_item_id
+GROUP BY loaded.order_date, loaded.account, loaded.order_id, loaded.order_item_id
 HAVING count(*) > 1

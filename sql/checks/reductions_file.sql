@@ -5,7 +5,7 @@
 SELECT line.observed_on AS slice_day, line.observed_from, count(*) AS row_count, min(line.ean) AS ean
 FROM warehouse.reduction_line AS line
 WHERE {on_days:observed_on}
-GROUP BY line.observed_on, line.observed_from
+GROUP BY line.account, line.observed_on, line.observed_from
 HAVING NOT EXISTS (
-  SELECT 1 FROM warehouse.reductions_file AS seen WHERE seen.observed_from = line.observed_from
+  SELECT 1 FROM warehouse.reductions_file AS seen WHERE seen.account = line.account AND seen.observed_from = line.observed_from
 )

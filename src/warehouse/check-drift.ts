@@ -9,7 +9,7 @@ import { ACCOUNT } from '../core/account.ts';
 import { quoteText } from '../engine/duckdb.ts';
 import type { Checked } from './checking.ts';
 import type { BrokenCheck } from './checks.ts';
-import { OF_ACCOUNT } from './slice-sql.ts';
+import { OF_ACCOUNT } from './table-sql.ts';
 import type { CheckWarning, LoadSlice } from './target.ts';
 
 const KIND = 'check:';

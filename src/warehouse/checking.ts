@@ -9,7 +9,7 @@ import { noTracer, spanning } from '../core/tracer.ts';
 import { quoteText } from '../engine/duckdb.ts';
 import { BlockedByChecks, type BrokenCheck, type Check, sqlOn } from './checks.ts';
 import { onDays } from './on-days.ts';
-import { OF_ACCOUNT } from './slice-sql.ts';
+import { OF_ACCOUNT } from './table-sql.ts';
 import type { CheckWarning, LoadSlice, Publication } from './target.ts';
 
 /** An engine as checks need it. */

@@ -6,7 +6,7 @@
  * In front of it stand comment lines that say how it is meant:
  *   -- severity: block    (the slices concerned are kept back) or warn (they are published, and it is told)
  *   -- about: what holds where nothing is broken, in one sentence
- *   -- pipeline: whose slices it is about; where it only warns, others whose new slices call for it may follow behind commas
+ *   -- pipeline: whose slices it is about (one file for several: check-family.ts); where it only warns, others whose new slices call for it may follow behind commas
  *   -- fix: what a person does; D in it stands for the day
  * `{on_days:column}` in it becomes a condition on the days that are looked at, so that it costs those days and not the history;
  * `{on_days:column:14}` is true on the 14 days before each of them too. A column `field` names what is broken within a slice.
@@ -15,8 +15,10 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { addDays, type Day } from '../core/days.ts';
 import { EtlError } from '../core/errors.ts';
+import type { Pipeline } from '../core/pipeline.ts';
 import { namesIn } from '../disk/atomic.ts';
 import { packageRoot } from '../disk/package-root.ts';
+import { checksOfFile } from './check-family.ts';
 import { headedSql } from './headed-sql.ts';
 import { onDays } from './on-days.ts';
 import type { TargetName } from './target-name.ts';
@@ -60,7 +62,7 @@ const ON_DAYS = /\{on_days:([a-z_][a-z0-9_]*)(?::([1-9]\d{0,2}))?\}/g;
  * The checks for an engine, by name. `own` is the folder with the user's; it need not be there.
  * Errors: `usage/check` for a file that is no check, with file and reason. Whether its SQL is right, only the engine can tell.
  */
-export async function readChecks(engine: TargetName, own: string, pipelines: readonly string[]): Promise<Check[]> {
+export async function readChecks(engine: TargetName, own: string, pipelines: readonly Pipeline[]): Promise<Check[]> {
   const shipped = path.join(await packageRoot(), 'sql', 'checks');
   const checks = new Map<string, Check>();
   for (const folder of [shipped, own])
@@ -69,8 +71,9 @@ export async function readChecks(engine: TargetName, own: string, pipelines: rea
 }
 
 /** The file for this engine alone comes behind the one for both, and so takes its place. */
-async function checksIn(folder: string, engine: TargetName, pipelines: readonly string[]): Promise<Check[]> {
+async function checksIn(folder: string, engine: TargetName, pipelines: readonly Pipeline[]): Promise<Check[]> {
   const names = (await namesIn(folder)).filter((name) => name.endsWith('.sql')).sort();
+  const named = pipelines.map((pipeline) => pipeline.name);
   const checks: Check[] = [];
   for (const forOne of [false, true])
     for (const name of names) {
@@ -79,7 +82,8 @@ async function checksIn(folder: string, engine: TargetName, pipelines: readonly 
       if (check === undefined)
         throw noCheck(file, 'its name is not of small letters, digits and _, with .sql, .duckdb.sql or .postgres.sql');
       if (forOne === (only !== undefined) && (only ?? engine) === engine)
-        checks.push(parseCheck(check, file, await readFile(file, 'utf8'), pipelines));
+        for (const one of checksOfFile(check, await readFile(file, 'utf8'), pipelines))
+          checks.push(parseCheck(one.name, file, one.text, named));
     }
   return checks;
 }

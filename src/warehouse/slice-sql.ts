@@ -2,14 +2,14 @@
  * SQL over the rows of slices that both engines understand, and the control check that it serves: what lies in the fact table
  * after loading must be, day by day, what the lake declared. `failed/control_sums` otherwise.
  */
-import { ACCOUNT } from '../core/account.ts';
 import type { Day } from '../core/days.ts';
 import { EtlError } from '../core/errors.ts';
-import { ACCOUNT_COLUMN, isNamed, OBSERVED_FROM, OBSERVED_TO, type Pipeline, storedColumns } from '../core/pipeline.ts';
+import { isNamed, OBSERVED_FROM, OBSERVED_TO, type Pipeline, storedColumns } from '../core/pipeline.ts';
 import type { ControlSums } from '../core/records.ts';
 import { differingSums, sumExpressions, sumsOf } from '../engine/control-sums.ts';
 import { quoteName, quoteText } from '../engine/duckdb.ts';
 import { onDays } from './on-days.ts';
+import { factTable, OF_ACCOUNT, onSlices } from './table-sql.ts';
 import type { LoadSlice, PublishWatcher, SliceSums } from './target.ts';
 
 /** The slices of one pipeline in a publication, by day, oldest first. */
@@ -35,19 +35,6 @@ export function loadsOf(slices: readonly LoadSlice[], watcher?: PublishWatcher):
     };
   });
   return [...loads.filter(({ pipeline }) => isNamed(pipeline)), ...loads.filter(({ pipeline }) => !isNamed(pipeline))];
-}
-
-/** The pipeline's table with its schema. */
-export function factTable(pipeline: Pipeline): string {
-  return `warehouse.${quoteName(pipeline.table)}`;
-}
-
-/** A condition that is true on the rows of this account. */
-export const OF_ACCOUNT = `${ACCOUNT_COLUMN} = ${quoteText(ACCOUNT)}`;
-
-/** A condition that is true on the rows of the given slices of a pipeline. */
-export function onSlices(pipeline: Pipeline, days: readonly Day[]): string {
-  return `${OF_ACCOUNT} AND ${onDays(pipeline.day, days)}`;
 }
 
 /** Statements that empty a warehouse before it is made afresh; the receipts stay as the record of what it held before `at`. */
@@ -149,26 +136,4 @@ export function duplicateError(pipeline: Pipeline, { key, day, days }: Duplicate
     concern: { pipeline: pipeline.name, day },
     hint: 'the row may have moved to another day: fetch both days again (backfill --refetch)',
   });
-}
-
-/** SQL for a row's key as it is told to people: `order_id 12, order_item_id 3`; `null` for a part of it that is not there. */
-export function keyText(key: readonly string[]): string {
-  const texts = key.map(
-    (column) => `${quoteText(`${column} `)} || coalesce(CAST(${quoteName(column)} AS VARCHAR), 'null')`,
-  );
-  return texts.join(` || ', ' || `);
-}
-
-/**
- * A condition that is true where two relations have the same values in these columns, nulls being equal. Columns that are never
- * null are compared by `=`, because Postgres finds rows by nothing else.
- */
-export function sameIn(pipeline: Pipeline, columns: readonly string[], one: string, other: string): string {
-  const required = new Set(pipeline.columns.filter((c) => c.required).map((c) => c.column));
-  return columns
-    .map((column) => {
-      const name = quoteName(column);
-      return `${one}.${name} ${required.has(column) ? '=' : 'IS NOT DISTINCT FROM'} ${other}.${name}`;
-    })
-    .join(' AND ');
 }

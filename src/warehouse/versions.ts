@@ -13,7 +13,8 @@
 import { assert } from '../core/errors.ts';
 import { OBSERVED_FROM, OBSERVED_TO, type Pipeline, type Versions } from '../core/pipeline.ts';
 import { quoteName } from '../engine/duckdb.ts';
-import { factTable, OF_ACCOUNT, onSlices, type PipelineLoad, sameIn } from './slice-sql.ts';
+import type { PipelineLoad } from './slice-sql.ts';
+import { factTable, OF_ACCOUNT, onSlices, sameIn } from './table-sql.ts';
 
 /** The engine, inside the publication's transaction. */
 export interface VersionEngine {

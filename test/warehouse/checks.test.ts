@@ -7,7 +7,6 @@ import type { Day } from '../../src/core/days.ts';
 import { readChecks, sqlOn } from '../../src/warehouse/checks.ts';
 import type { TargetName } from '../../src/warehouse/target-name.ts';
 
-const NAMES = pipelines.map(({ name }) => name);
 const HEADER = { severity: 'block', about: 'a is a', pipeline: 'orders', fix: 'look' };
 const text = (header: Readonly<Record<string, string>>, sql = 'SELECT 1') =>
   [...Object.entries(header).map(([key, value]) => `-- ${key}: ${value}`), sql].join('\n');
@@ -19,14 +18,14 @@ beforeEach(async () => {
 afterEach(() => rm(own, { recursive: true }));
 
 const write = (name: string, content: string) => writeFile(path.join(own, name), content);
-const read = (engine: TargetName = 'duckdb') => readChecks(engine, own, NAMES);
+const read = (engine: TargetName = 'duckdb') => readChecks(engine, own, pipelines);
 const named = async (name: string, engine?: TargetName) => (await read(engine)).filter((check) => check.name === name);
 
 describe('checks are read', () => {
   test('those that ship, for both engines alike, without a folder of the user', async () => {
     const [duckdb, postgres] = [
-      await readChecks('duckdb', '/nowhere', NAMES),
-      await readChecks('postgres', '/nowhere', NAMES),
+      await readChecks('duckdb', '/nowhere', pipelines),
+      await readChecks('postgres', '/nowhere', pipelines),
     ];
     expect(duckdb.length).toBeGreaterThan(10);
     expect(duckdb.map(({ name, severity }) => [name, severity])).toEqual(
@@ -44,6 +43,29 @@ describe('checks are read', () => {
   test('one that warns may name more pipelines whose slices call for it', async () => {
     await write('mine.sql', text({ ...HEADER, severity: 'warn', pipeline: 'orders, promotions,products' }));
     expect(await named('mine')).toMatchObject([{ pipeline: 'orders', also: ['promotions', 'products'] }]);
+  });
+
+  test('one file is the same check of several pipelines, each with its own table, day, columns and name', async () => {
+    const { pipeline: _, ...header } = { ...HEADER, severity: 'warn', each: 'promotions, commission-rates' };
+    const sql = `SELECT {day} AS slice_day, {seen.things},
+  count({column}),
+FROM {table} WHERE {on_days:{day}} AND {same} -- {pipeline}, {required}`;
+    await write('mine.sql', text(header, sql));
+    const [rates] = await named('commission_rates_mine');
+    expect(rates).toMatchObject({ pipeline: 'commission-rates', also: [], severity: 'warn' });
+    expect(rates?.sql.split('\n')).toEqual(
+      expect.arrayContaining([
+        'SELECT observed_on AS slice_day, seen."account", seen."ean", seen."condition", seen."asked_price",',
+        '  count(asked_price),',
+        '  count(reason),',
+      ]),
+    );
+    expect(rates?.sql).toContain('FROM warehouse."fact_commission_rate" WHERE {on_days:observed_on} AND');
+    expect(rates?.sql).toContain('seen.account = thing.account AND seen."ean" = thing."ean" AND');
+    expect(rates?.sql).toContain('-- commission-rates, "ean", "condition", "observed_on", "observed_from", "outcome"');
+    expect(await named('promotions_mine')).toMatchObject([{ pipeline: 'promotions', name: 'promotions_mine' }]);
+    await write('mine.sql', text({ ...header, each: 'promotions, nonsense' }, sql));
+    await expect(read()).rejects.toMatchObject({ message: expect.stringContaining('there is no pipeline "nonsense"') });
   });
 
   test('one of the user takes the place of ours with the same name', async () => {
@@ -64,7 +86,7 @@ describe('checks are read', () => {
   test('other files of the folder are no matter', async () => {
     await write('README.md', 'hello');
     await write('old.sql.bak', 'hello');
-    expect(await read()).toHaveLength((await readChecks('duckdb', '/nowhere', NAMES)).length);
+    expect(await read()).toHaveLength((await readChecks('duckdb', '/nowhere', pipelines)).length);
   });
 });
 

@@ -32,8 +32,7 @@ type WithState = Pick<RunContext, 'state'>;
 
 /** The checks that a target's slices must stand. Errors: `usage/check`. */
 export function checksFor(context: RunContext, target: Target): Promise<Check[]> {
-  const names = context.pipelines.map(({ name }) => name);
-  return readChecks(target.name, path.join(context.paths.root, 'checks'), names);
+  return readChecks(target.name, path.join(context.paths.root, 'checks'), context.pipelines);
 }
 
 export async function holdsIn({ state }: WithState, target: string): Promise<CheckHold[]> {

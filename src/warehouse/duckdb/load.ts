@@ -17,14 +17,10 @@ import {
   daySums,
   daySumsOf,
   duplicateError,
-  factTable,
-  keyText,
-  OF_ACCOUNT,
-  onSlices,
   type PipelineLoad,
   rejectsOn,
-  sameIn,
 } from '../slice-sql.ts';
+import { factTable, keyText, OF_ACCOUNT, onSlices, sameIn } from '../table-sql.ts';
 import { endedAmong, versionNames } from '../versions.ts';
 
 /** Files of versions that one statement reads: a month of order items is held, by its names alone, in the memory there is. */

@@ -10,17 +10,8 @@ import { EtlError } from '../../core/errors.ts';
 import { ACCOUNT_COLUMN, LOADED_COLUMN, OBSERVED_TO, type Pipeline, storedColumns } from '../../core/pipeline.ts';
 import type { Engine } from '../../engine/duckdb.ts';
 import { badFile, rejectFiles, rowFiles } from '../slice-files.ts';
-import {
-  checkRejects,
-  checkRows,
-  dayRejects,
-  daySums,
-  daySumsOf,
-  factTable,
-  onSlices,
-  type PipelineLoad,
-  rejectsOn,
-} from '../slice-sql.ts';
+import { checkRejects, checkRows, dayRejects, daySums, daySumsOf, type PipelineLoad, rejectsOn } from '../slice-sql.ts';
+import { factTable, onSlices } from '../table-sql.ts';
 import type { LoadSlice } from '../target.ts';
 import { type CopyColumn, copyRows, type RowSource } from './copy-rows.ts';
 import { filling } from './first-load.ts';

@@ -7,16 +7,8 @@ import { EtlError } from '../../core/errors.ts';
 import { storedColumns } from '../../core/pipeline.ts';
 import { type Engine, quoteName } from '../../engine/duckdb.ts';
 import { rowFiles } from '../slice-files.ts';
-import {
-  type DuplicateKey,
-  duplicateError,
-  factTable,
-  keyText,
-  OF_ACCOUNT,
-  onSlices,
-  type PipelineLoad,
-  sameIn,
-} from '../slice-sql.ts';
+import { type DuplicateKey, duplicateError, type PipelineLoad } from '../slice-sql.ts';
+import { factTable, keyText, OF_ACCOUNT, onSlices, sameIn } from '../table-sql.ts';
 import type { LoadSlice } from '../target.ts';
 import { copyRows } from './copy-rows.ts';
 import { statementError, stateOf } from './errors.ts';

@@ -7,7 +7,8 @@ import { DUCKDB_TYPE } from '../../core/columns.ts';
 import { OBSERVED_TO, storedColumns } from '../../core/pipeline.ts';
 import { type Engine, quoteName } from '../../engine/duckdb.ts';
 import { fileBatches, naming, parquetRows, rowFiles } from '../slice-files.ts';
-import { type PipelineLoad, sameIn } from '../slice-sql.ts';
+import type { PipelineLoad } from '../slice-sql.ts';
+import { sameIn } from '../table-sql.ts';
 import { endedAmong, versionNames } from '../versions.ts';
 import type { RowSource } from './copy-rows.ts';
 

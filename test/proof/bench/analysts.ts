@@ -145,8 +145,7 @@ const MARTS_OF = (where: string) => {
 
 /** Loads a history and then the next night, with checks; the same night behind its own days alone is the limit. */
 async function nightsOf(engine: TargetName, made: Made, short: Target, long: Target): Promise<Result> {
-  const names = pipelines.map(({ name }) => name);
-  const checks = await readChecks(engine, path.join(packageRoot, 'none'), names);
+  const checks = await readChecks(engine, path.join(packageRoot, 'none'), pipelines);
   const publish = (target: Target, slices: readonly LoadSlice[]) => target.publish({ ...publication(slices), checks });
   const own = ({ tookMs, copyMs }: PublishResult) => tookMs - copyMs;
   await publish(short, made.days);

@@ -14,7 +14,6 @@ import { type NewWarehouse, useBench } from '../bench.ts';
 
 const FIRST = day('2026-05-01');
 const SECOND = day('2026-05-02');
-const NAMES = pipelines.map(({ name }) => name);
 const item = (id: string, more: RowText = {}): RowText => ({ order_id: id, order_item_id: '1', ...more });
 
 /** Each fact that a check is about, with a row that is right and one that breaks it. */
@@ -61,7 +60,7 @@ const delivery = (id: string, number: string): RowText => ({
 
 export function shippedChecks(newWarehouse: NewWarehouse): void {
   const bench = useBench(newWarehouse);
-  const shipped = () => readChecks(bench.warehouse.engine, '/nowhere', NAMES);
+  const shipped = () => readChecks(bench.warehouse.engine, '/nowhere', pipelines);
 
   describe('checks that ship', () => {
     test.each(FACTS)('%s tells a row that breaks it and no other', async (name, pipeline, right, wrong) => {
