@@ -14,7 +14,7 @@ import { fullTimestamp, type PushMessage, type ReadPushMessage, readPushMessage 
 
 const PUSH_MESSAGES = 'push-messages';
 
-/** What the contract knows; anything else is kept and told. */
+/** What the contract knows; anything else is kept and reported. */
 const TYPES: Readonly<Record<string, readonly string[]>> = {
   PROCESS_STATUS: ['SUCCESS', 'FAILURE', 'TIMEOUT'],
   SHIPMENT: ['UPDATE_TRANSPORT_EVENT'],
@@ -25,7 +25,7 @@ const FLUSH_LINES = 256;
 export interface DeliveryLines extends LineFile {
   /** The earliest day that a delivery was received on or a message tells of; null without a delivery. */
   readonly firstDay: Day | null;
-  /** Lines of ToldReject: what cannot be read as a message. */
+  /** Lines of rejects: what cannot be read as a message. */
   readonly unreadable: LineFile;
   readonly drift: readonly DriftRecord[];
 }
@@ -110,8 +110,8 @@ export class PushLines {
 
   private lineOf(fetchId: string, delivery: StoredDelivery, message: PushMessage, day: Day, raw: string): Line {
     const at = isoTime(delivery.receivedAtMs);
-    const told = { fetchId, observedOn: day, observedFrom: at, firstItem: this.firstItem };
-    const line = new Line(this.item, told)
+    const shared = { fetchId, observedOn: day, observedFrom: at, firstItem: this.firstItem };
+    const line = new Line(this.item, shared)
       .put('retailerId', message.retailerId)
       .putPlain('timestamp', fullTimestamp(message))
       .put('resource', message.resource)

@@ -54,13 +54,13 @@ export async function* readDeliveries(source: AsyncIterable<Uint8Array>, name: s
 
 function deliveryIn(line: string, name: string): StoredDelivery {
   try {
-    const { body, body_base64, ...told } = shape.parse(JSON.parse(line));
+    const { body, body_base64, ...rest } = shape.parse(JSON.parse(line));
     return {
-      deliveryId: told.delivery_id,
-      receivedAtMs: Date.parse(told.received_at),
-      sourceAddress: told.source_address,
-      keyId: told.key_id,
-      bodySha256: told.body_sha256,
+      deliveryId: rest.delivery_id,
+      receivedAtMs: Date.parse(rest.received_at),
+      sourceAddress: rest.source_address,
+      keyId: rest.key_id,
+      bodySha256: rest.body_sha256,
       body: body === undefined ? Buffer.from(body_base64 ?? '', 'base64') : Buffer.from(body),
     };
   } catch (cause) {

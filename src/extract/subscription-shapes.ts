@@ -63,7 +63,7 @@ export function isEnded(status: string): boolean {
 }
 
 /**
- * Every subscription of a list; an id that stands twice is told once, as it stands last. Errors: `failed/not_an_object`,
+ * Every subscription of a list; an id that stands twice counts once, as it stands last. Errors: `failed/not_an_object`,
  * `failed/no_subscriptions`, and those of `parseSubscription`: of a list with one that cannot be read nothing is known for sure.
  */
 export function parseSubscriptions({ value }: Parsed): Subscription[] {
@@ -172,7 +172,7 @@ class Members {
  * The process that a document describes; where it names none, the one that was asked about. Errors: those of
  * `parseProcessStatus`, `failed/answer_too_large`.
  */
-export function toldProcess(document: ExactDocument, askedId: string | null): ProcessStatus {
+export function processIn(document: ExactDocument, askedId: string | null): ProcessStatus {
   const { value } = document;
   if (document.sentText(value).length > LIMITS.stateAnswerBytes)
     throw new EtlError(
@@ -185,9 +185,9 @@ export function toldProcess(document: ExactDocument, askedId: string | null): Pr
   return parseProcessStatus(isNamed ? document : { value: new Map([...value, ['processStatusId', askedId]]) });
 }
 
-/** A process status is one record. Errors: those of `toldProcess`. */
+/** A process status is one record. Errors: those of `processIn`. */
 export function processItems(document: ExactDocument, askedId: string | null): number {
-  toldProcess(document, askedId);
+  processIn(document, askedId);
   return 1;
 }
 

@@ -208,11 +208,11 @@ export class Lake {
       return { ...before, content: change.content, ...placed, moved: true, checked: null };
     }
     if (change.kind === 'respell') {
-      const told = await this.place('lake', pipeline, change.content, change.files);
-      if (!change.held || !before.held) return { ...before, content: change.content, ...told };
+      const current = await this.place('lake', pipeline, change.content, change.files);
+      if (!change.held || !before.held) return { ...before, content: change.content, ...current };
       const placed = await this.place('held', pipeline, change.held.content, change.held.files);
       const held = { ...before.held, content: change.held.content, ...placed };
-      return { ...before, content: change.content, ...told, held };
+      return { ...before, content: change.content, ...current, held };
     }
     if (change.kind === 'confirm') return { ...before, moved: false, held: null };
     if (change.kind === 'hold') {

@@ -151,22 +151,22 @@ class Search {
   /** Null for a file of another version of the pipeline: its digest cannot be computed any more, and the plan asks for its day. */
   private async contentOf(day: Day, file: string | null, rejectsFile: string | null): Promise<SliceContent | null> {
     const { engine, pipeline } = this;
-    const told = file === null ? new Map<string, string>() : await metadataOf(engine, file);
-    const version = Number(told.get('version') ?? pipeline.version);
+    const noted = file === null ? new Map<string, string>() : await metadataOf(engine, file);
+    const version = Number(noted.get('version') ?? pipeline.version);
     if (version !== pipeline.version) return null;
     const rows = file && readParquet([file]);
     const measured = await measureSlice(engine, pipeline, rows, rejectsFile);
     const refused = rejectsFile && `SELECT count(*) AS n, max(fetch_id) AS id FROM ${readParquet([rejectsFile])}`;
     const { n, id } = refused ? await engine.row(refused) : { n: 0, id: '' };
-    const fetch_id = told.get('fetch_id') ?? String(id);
+    const fetch_id = noted.get('fetch_id') ?? String(id);
     return {
       ...measured,
       day,
       rejects: Number(n),
-      duplicates: Number(told.get('duplicates') ?? 0),
+      duplicates: Number(noted.get('duplicates') ?? 0),
       version,
       fetch_id,
-      fetched_at: told.get('fetched_at') ?? timeOf(fetch_id, day),
+      fetched_at: noted.get('fetched_at') ?? timeOf(fetch_id, day),
     };
   }
 }

@@ -6,7 +6,7 @@
  * its deliveries, the known and the new ones, and what it says itself is that of its first delivery. So the order in which
  * deliveries are taken in makes no difference, nor does how often.
  *
- * The lake holds as known only what can have to do with the deliveries told: slices from the day of the earliest message on.
+ * The lake holds as known only what can have to do with these deliveries: slices from the day of the earliest message on.
  */
 import { mkdir } from 'node:fs/promises';
 import type { Day } from '../core/days.ts';
@@ -14,14 +14,14 @@ import { type Pipeline, storedColumns } from '../core/pipeline.ts';
 import type { DriftRecord } from '../core/records.ts';
 import { rowHashSql } from '../engine/content.ts';
 import { type Engine, quoteName, readParquet } from '../engine/duckdb.ts';
+import { type ChangedSlice, changedSlices, collectRefused, type Incoming, type Taking } from './changed-slices.ts';
 import { driftOf } from './drift.ts';
-import { dropTables, readTold, tableNames } from './told.ts';
-import { type ChangedSlice, changedSlices, collectRefused, type Taking, type ToldAndHeld } from './told-slices.ts';
+import { dropTables, readObserved, tableNames } from './observed.ts';
 
 export interface DeliveriesInput extends Taking {
-  readonly messages: ToldAndHeld;
-  /** Told by the same lines. */
-  readonly deliveries: ToldAndHeld;
+  readonly messages: Incoming;
+  /** ObservedRows by the same lines. */
+  readonly deliveries: Incoming;
 }
 
 export interface TakenDeliveries {
@@ -45,94 +45,99 @@ export async function takeDeliveries(engine: Engine, input: DeliveriesInput): Pr
   const { messages, deliveries } = input;
   await mkdir(input.outDir, { recursive: true });
   try {
-    await readTold(engine, deliveries.told, input.timeZone);
-    await readTold(engine, messages.told, input.timeZone);
+    await readObserved(engine, deliveries.observed, input.timeZone);
+    await readObserved(engine, messages.observed, input.timeZone);
     const rejects = await collectRefused(engine, messages, input);
-    const drift = await driftOf(engine, messages.told.pipeline, input.fetchId, tableNames(messages.told.pipeline).told);
+    const drift = await driftOf(
+      engine,
+      messages.observed.pipeline,
+      input.fetchId,
+      tableNames(messages.observed.pipeline).observed,
+    );
     await findComing(engine, input);
     const slices = await deliverySlices(engine, input);
     const { known, leaving } = await mergeMessages(engine, input);
     drift.push(...(await otherBodies(engine, input)));
     slices.push(...(await messageSlices(engine, input, leaving)));
-    const { told, touched } = await engine.row(
-      `SELECT (SELECT count(*) FROM ${tableNames(deliveries.told.pipeline).told} WHERE _reject IS NULL) AS told,
+    const { observed, touched } = await engine.row(
+      `SELECT (SELECT count(*) FROM ${tableNames(deliveries.observed.pipeline).observed} WHERE _reject IS NULL) AS observed,
          (SELECT count(*) FROM ${TOUCHED}) AS touched`,
     );
     const newMessages = Number(touched) - known;
-    return { slices, drift, newMessages, duplicates: Number(told) - newMessages, rejects };
+    return { slices, drift, newMessages, duplicates: Number(observed) - newMessages, rejects };
   } finally {
     for (const table of [COMING, TOUCHED, COUNTED, MERGED]) await engine.run(`DROP TABLE IF EXISTS ${table}`);
-    await dropTables(engine, deliveries.told.pipeline);
-    await dropTables(engine, messages.told.pipeline);
+    await dropTables(engine, deliveries.observed.pipeline);
+    await dropTables(engine, messages.observed.pipeline);
   }
 }
 
 /** Makes tables of the deliveries that are not known yet, and of the messages that they deliver. */
 async function findComing(engine: Engine, { messages, deliveries }: DeliveriesInput): Promise<void> {
-  const { told } = tableNames(deliveries.told.pipeline);
-  const files = deliveries.held.knownFiles;
+  const { observed } = tableNames(deliveries.observed.pipeline);
+  const files = deliveries.current.knownFiles;
   const unknown = files.length
     ? `AND NOT EXISTS (SELECT 1 FROM ${readParquet(files, ['union_by_name = true'])} AS k WHERE k.delivery_id = t.delivery_id)`
     : '';
   await engine.run(
-    `CREATE OR REPLACE TABLE ${COMING} AS SELECT * FROM ${told} AS t WHERE _reject IS NULL ${unknown}
+    `CREATE OR REPLACE TABLE ${COMING} AS SELECT * FROM ${observed} AS t WHERE _reject IS NULL ${unknown}
      QUALIFY row_number() OVER (PARTITION BY delivery_id ORDER BY _item) = 1`,
   );
   await engine.run(
-    `CREATE OR REPLACE TABLE ${TOUCHED} AS SELECT DISTINCT ${identity(messages.told.pipeline)} FROM ${COMING}`,
+    `CREATE OR REPLACE TABLE ${TOUCHED} AS SELECT DISTINCT ${identity(messages.observed.pipeline)} FROM ${COMING}`,
   );
 }
 
 async function deliverySlices(engine: Engine, input: DeliveriesInput): Promise<ChangedSlice[]> {
   const { deliveries } = input;
-  const { fresh, refused } = tableNames(deliveries.told.pipeline);
+  const { fresh, refused } = tableNames(deliveries.observed.pipeline);
   await engine.run(`CREATE OR REPLACE TABLE ${fresh} AS SELECT _item, true AS _new FROM ${COMING}`);
-  // What is no delivery is told with the messages; both read the same lines.
+  // What is no delivery is set aside with the messages; both read the same lines.
   await engine.run(
-    `CREATE OR REPLACE TABLE ${refused} AS SELECT * FROM ${tableNames(input.messages.told.pipeline).refused} LIMIT 0`,
+    `CREATE OR REPLACE TABLE ${refused} AS SELECT * FROM ${tableNames(input.messages.observed.pipeline).refused} LIMIT 0`,
   );
   return changedSlices(engine, deliveries, input, { at: 'received_at' });
 }
 
 /**
- * Replaces table `told` of the messages by those rows that become other ones, and marks them as fresh. Returns how many of the
+ * Replaces table `observed` of the messages by those rows that become other ones, and marks them as fresh. Returns how many of the
  * messages touched were known, and the days that rows leave.
  */
 async function mergeMessages(
   engine: Engine,
   { messages, deliveries }: DeliveriesInput,
 ): Promise<{ readonly known: number; readonly leaving: readonly Day[] }> {
-  const { pipeline } = messages.told;
+  const { pipeline } = messages.observed;
   const names = tableNames(pipeline);
   const key = identity(pipeline);
   const columns = storedColumns(pipeline).map(({ column }) => quoteName(column));
   await engine.run(
     `CREATE OR REPLACE TABLE ${names.known} AS SELECT ${columns.join(', ')} FROM ${
-      messages.held.knownFiles.length
-        ? readParquet(messages.held.knownFiles, ['union_by_name = true'])
-        : `(SELECT * FROM ${names.told} LIMIT 0)`
+      messages.current.knownFiles.length
+        ? readParquet(messages.current.knownFiles, ['union_by_name = true'])
+        : `(SELECT * FROM ${names.observed} LIMIT 0)`
     } SEMI JOIN ${TOUCHED} USING (${key})`,
   );
-  await countDeliveries(engine, pipeline, deliveries.held.knownFiles);
+  await countDeliveries(engine, pipeline, deliveries.current.knownFiles);
   // Of the copies of a message the first delivered one says what it says.
   const counts = `counted.deliveries AS deliveries, counted.bodies AS bodies, counted.last AS last_delivered_at`;
   await engine.run(
     `CREATE OR REPLACE TABLE ${MERGED} AS SELECT first.* REPLACE (${counts}) FROM (
        SELECT * FROM (
          SELECT ${columns.join(', ')} FROM ${names.known}
-         UNION ALL SELECT ${columns.join(', ')} FROM ${names.told} WHERE _item IN (SELECT _item FROM ${COMING}))
+         UNION ALL SELECT ${columns.join(', ')} FROM ${names.observed} WHERE _item IN (SELECT _item FROM ${COMING}))
        QUALIFY row_number() OVER (PARTITION BY ${key} ORDER BY first_delivered_at, delivery_id) = 1
      ) AS first JOIN ${COUNTED} AS counted USING (${key})`,
   );
   const hash = rowHashSql(pipeline);
   await engine.run(
-    `CREATE OR REPLACE TABLE ${names.told} AS SELECT *, row_number() OVER () AS _item, NULL::VARCHAR AS _reject FROM ${MERGED}
+    `CREATE OR REPLACE TABLE ${names.observed} AS SELECT *, row_number() OVER () AS _item, NULL::VARCHAR AS _reject FROM ${MERGED}
      WHERE ${hash} NOT IN (SELECT ${hash} FROM ${names.known})`,
   );
-  await engine.run(`CREATE OR REPLACE TABLE ${names.fresh} AS SELECT _item, true AS _new FROM ${names.told}`);
+  await engine.run(`CREATE OR REPLACE TABLE ${names.fresh} AS SELECT _item, true AS _new FROM ${names.observed}`);
   const { known } = await engine.row(`SELECT count(*) AS known FROM ${names.known}`);
   const days = await engine.rows(
-    `SELECT DISTINCT received_on::VARCHAR AS day FROM ${names.known} SEMI JOIN ${names.told} USING (${key})`,
+    `SELECT DISTINCT received_on::VARCHAR AS day FROM ${names.known} SEMI JOIN ${names.observed} USING (${key})`,
   );
   return { known: Number(known), leaving: days.map(({ day }) => String(day) as Day) };
 }
@@ -152,18 +157,18 @@ async function countDeliveries(engine: Engine, pipeline: Pipeline, knownFiles: r
 }
 
 async function messageSlices(engine: Engine, input: DeliveriesInput, leaving: readonly Day[]): Promise<ChangedSlice[]> {
-  const { pipeline } = input.messages.told;
+  const { pipeline } = input.messages.observed;
   const key = identity(pipeline);
-  const staying = `(${key}) NOT IN (SELECT (${key}) FROM ${tableNames(pipeline).told})`;
+  const staying = `(${key}) NOT IN (SELECT (${key}) FROM ${tableNames(pipeline).observed})`;
   return changedSlices(engine, input.messages, input, { at: 'last_delivered_at', staying, alsoOn: leaving });
 }
 
-/** Messages that are new in being told in several ways: nobody should rely on either of them. */
+/** Messages of which deliveries say different things, and did not before: nobody should rely on either of them. */
 async function otherBodies(engine: Engine, { messages, fetchId }: DeliveriesInput): Promise<DriftRecord[]> {
-  const { pipeline } = messages.told;
-  const { known, told } = tableNames(pipeline);
+  const { pipeline } = messages.observed;
+  const { known, observed } = tableNames(pipeline);
   const { n, example } = await engine.row(
-    `SELECT count(*) AS n, min(concat_ws(' ', resource, type, resource_id)) AS example FROM ${told} AS t
+    `SELECT count(*) AS n, min(concat_ws(' ', resource, type, resource_id)) AS example FROM ${observed} AS t
      WHERE bodies > 1 AND NOT EXISTS (SELECT 1 FROM ${known} AS k WHERE ${sameMessage(pipeline, 'k', 't')} AND k.bodies = t.bodies)`,
   );
   if (Number(n) === 0) return [];

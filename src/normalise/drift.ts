@@ -5,7 +5,7 @@ import { type Engine, quoteName, quoteText } from '../engine/duckdb.ts';
 
 /** What drifted by its values: each value that nobody knew is a thing of its own, or a second one would hide behind the first. */
 const BY_VALUE = 'unknown_status';
-/** Values that are told one by one; the rest goes under `…`. An answer could hold millions. */
+/** Values that are named one by one; the rest goes under `…`. An answer could hold millions. */
 const VALUES_KEPT = 50;
 const EXAMPLE_CHARS = 100;
 

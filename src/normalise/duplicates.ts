@@ -15,7 +15,7 @@ import { UNIT } from './typing.ts';
 export const VERDICT = 'verdict';
 
 /**
- * A relation of the rows of `typed` with what became of them: `_duplicate` true for an exact duplicate, `_reject` told for a row that
+ * A relation of the rows of `typed` with what became of them: `_duplicate` true for an exact duplicate, `_reject` set for a row that
  * lost. Null where there are none of either.
  */
 export async function judgedRows(engine: Engine, pipeline: Pipeline, typed: string): Promise<string | null> {
@@ -30,6 +30,6 @@ export async function judgedRows(engine: Engine, pipeline: Pipeline, typed: stri
   await engine.run(
     `CREATE OR REPLACE TABLE ${VERDICT} AS SELECT _item, ${lost} AS lost FROM (${ranked}) WHERE place > 1`,
   );
-  const told = 'coalesce(v.lost, t._reject) AS _reject, v._item IS NOT NULL AND v.lost IS NULL AS _duplicate';
-  return `(SELECT t.* EXCLUDE (_reject), ${told} FROM ${typed} AS t LEFT JOIN ${VERDICT} AS v ON t._item = v._item)`;
+  const verdict = 'coalesce(v.lost, t._reject) AS _reject, v._item IS NOT NULL AND v.lost IS NULL AS _duplicate';
+  return `(SELECT t.* EXCLUDE (_reject), ${verdict} FROM ${typed} AS t LEFT JOIN ${VERDICT} AS v ON t._item = v._item)`;
 }

@@ -1,8 +1,8 @@
 /**
- * Items of some days as they are told now, and the versions that are known → the slices of versions that become other ones.
+ * Items of some days as they are observed now, and the versions that are known → the slices of versions that become other ones.
  *
  * A version is written when an item is new, differs from its newest version, or is gone. What is known of an item is its versions
- * and nothing else, so taking the same in again changes nothing. The versions of an item lie on the days on which it was told
+ * and nothing else, so taking the same in again changes nothing. The versions of an item lie on the days on which it was reported
  * to be; other days are looked at for items that are new on their day or gone from it, and only where ranges of keys meet.
  */
 import { mkdir } from 'node:fs/promises';
@@ -11,7 +11,7 @@ import type { Day } from '../core/days.ts';
 import { FETCH_COLUMN, OBSERVED_FROM, OBSERVED_ON, type Pipeline, storedColumns } from '../core/pipeline.ts';
 import { rowHashSql } from '../engine/content.ts';
 import { type Engine, quoteName, quoteText, readParquet } from '../engine/duckdb.ts';
-import type { ChangedSlice } from './told-slices.ts';
+import type { ChangedSlice } from './changed-slices.ts';
 import {
   asVersion,
   dropRows,
@@ -22,31 +22,31 @@ import {
   writeVersions,
 } from './version-slices.ts';
 
-export interface ToldDays {
-  /** Days of which all items are told. */
+export interface ObservedDays {
+  /** Days whose items are all there. */
   readonly days: readonly Day[];
   /** Files of items, in the order of days. */
   readonly files: readonly string[];
   /** Files of what the lake holds of those days until now. */
   readonly before: readonly string[];
-  /** When it was told, ISO 8601 UTC. */
+  /** When the answer came, ISO 8601 UTC. */
   readonly at: string;
 }
 
-/** When an answer was told. */
+/** When an answer came. */
 export interface Sight {
   /** ISO 8601 UTC, and the day of that instant in the service's time zone. */
   readonly at: string;
   readonly on: Day;
-  /** Ends of runs that took these items in, which are when somebody could read what was told. Asked for where it matters. */
+  /** Ends of runs that took these items in, which are when somebody could read what they said. Asked for where it matters. */
   readonly runEnds: () => Promise<RunEnds>;
 }
 
-export interface ToldItems extends ToldDays, Sight {
+export interface ObservedItems extends ObservedDays, Sight {
   /** Names the fetch of versions that say that an item is gone. */
   readonly fetchId: string;
   readonly outDir: string;
-  /** Takes an old answer as it was taken then: of other days counts what was known by `at`, and only the days told are written. */
+  /** Takes an old answer as it was taken then: of other days counts what was known by `at`, and only these days are written. */
   readonly isPast?: boolean;
 }
 
@@ -68,35 +68,35 @@ export async function takeVersions(
   engine: Engine,
   history: ItemHistory,
   known: KnownVersions,
-  told: ToldItems,
+  observed: ObservedItems,
 ): Promise<ChangedSlice[]> {
   try {
-    if (await isFirstSight(engine, history, known, told)) {
-      await mkdir(told.outDir, { recursive: true });
+    if (await isFirstSight(engine, history, known, observed)) {
+      await mkdir(observed.outDir, { recursive: true });
       const { items, versions } = history;
-      await makeRows(engine, versions, `SELECT ${asVersion(items, told)} FROM ${readParquet(told.files)}`);
-      return await writeVersions(engine, versions, told.days, known, told.outDir, true);
+      await makeRows(engine, versions, `SELECT ${asVersion(items, observed)} FROM ${readParquet(observed.files)}`);
+      return await writeVersions(engine, versions, observed.days, known, observed.outDir, true);
     }
-    await readNow(engine, history, told);
-    await readKnown(engine, history, known, told, told.isPast ? told : null);
-    await findChanges(engine, history, told);
+    await readNow(engine, history, observed);
+    await readKnown(engine, history, known, observed, observed.isPast ? observed : null);
+    await findChanges(engine, history, observed);
     const found = await engine.rows(
       `SELECT DISTINCT unnest([_day, _leaves])::VARCHAR AS day FROM ${CHANGE} WHERE _day IS NOT NULL`,
     );
     const days = found
       .flatMap(({ day }) => (day === null ? [] : [String(day) as Day]))
-      .filter((day) => told.isPast !== true || told.days.includes(day))
+      .filter((day) => observed.isPast !== true || observed.days.includes(day))
       .sort();
     if (days.length === 0) return [];
-    await mkdir(told.outDir, { recursive: true });
-    const isSorted = await gatherRows(engine, history, known.files(days), told);
-    return await writeVersions(engine, history.versions, days, known, told.outDir, isSorted);
+    await mkdir(observed.outDir, { recursive: true });
+    const isSorted = await gatherRows(engine, history, known.files(days), observed);
+    return await writeVersions(engine, history.versions, days, known, observed.outDir, isSorted);
   } finally {
     await drop(engine);
   }
 }
 
-/** A table of the items told whose newest version is later than what is told: of these it is out of date. */
+/** A table of the items observed whose newest version is later than these: of them what was observed is out of date. */
 export const OUTDATED = 'item_outdated';
 
 /** Makes table `item_outdated`; returns how many there are. Whoever called drops it. */
@@ -104,15 +104,15 @@ export async function findOutdated(
   engine: Engine,
   history: ItemHistory,
   known: KnownVersions,
-  told: ToldDays,
+  observed: ObservedDays,
 ): Promise<number> {
   try {
-    await readNow(engine, history, told);
-    await readKnown(engine, history, known, told, null);
+    await readNow(engine, history, observed);
+    await readKnown(engine, history, known, observed, null);
     const key = keyOf(history);
     await engine.run(
       `CREATE OR REPLACE TEMP TABLE ${OUTDATED} AS
-       SELECT DISTINCT ${key} FROM ${KNOWN} SEMI JOIN ${NOW} USING (${key}) WHERE _from > ${instant(told.at)}`,
+       SELECT DISTINCT ${key} FROM ${KNOWN} SEMI JOIN ${NOW} USING (${key}) WHERE _from > ${instant(observed.at)}`,
     );
     return Number((await engine.row(`SELECT count(*) AS n FROM ${OUTDATED}`)).n);
   } finally {
@@ -120,12 +120,12 @@ export async function findOutdated(
   }
 }
 
-/** Whether nothing can be known of the items told, so that each is a version as it is: it halves the cost of a first load. */
+/** Whether nothing can be known of the items observed, so that each is a version as it is: it halves the cost of a first load. */
 async function isFirstSight(
   engine: Engine,
   { items }: ItemHistory,
   known: KnownVersions,
-  { days, files }: ToldItems,
+  { days, files }: ObservedItems,
 ): Promise<boolean> {
   if (files.length === 0 || known.files(days).length > 0) return false;
   const first = quoteName(items.key?.[0] ?? '');
@@ -163,8 +163,8 @@ function sameKey({ items }: ItemHistory, one: string, other: string): string {
   return (items.key ?? []).map((column) => `${one}.${quoteName(column)} = ${other}.${quoteName(column)}`).join(' AND ');
 }
 
-/** Table `item_now`: the items told, each with its day and the hash of what it says. */
-async function readNow(engine: Engine, history: ItemHistory, { files }: ToldDays): Promise<void> {
+/** Table `item_now`: the items observed, each with its day and the hash of what it says. */
+async function readNow(engine: Engine, history: ItemHistory, { files }: ObservedDays): Promise<void> {
   const { items } = history;
   const names = (items.key ?? []).map((column) => `NULL::VARCHAR AS ${quoteName(column)}`).join(', ');
   const select = files.length
@@ -174,14 +174,14 @@ async function readNow(engine: Engine, history: ItemHistory, { files }: ToldDays
 }
 
 /**
- * Table `item_known`: the newest version of each item on the days told, and for items that are new there or gone the newest one
+ * Table `item_known`: the newest version of each item on these days, and for items that are new there or gone the newest one
  * on other days beside it; of those what was known then, where the answer is one of the past.
  */
 async function readKnown(
   engine: Engine,
   history: ItemHistory,
   known: KnownVersions,
-  { days, before }: ToldDays,
+  { days, before }: ObservedDays,
   past: Sight | null,
 ): Promise<void> {
   const key = keyOf(history);
@@ -234,13 +234,17 @@ function newest(history: ItemHistory, rows: string): string {
 
 /**
  * Table `item_change`: items that get a version. `_leaves` and `_drops` are set where the newest version goes for it: one of the same
- * instant, which told the same answer in another way; and one that said "gone" on the same day of sight, when the item is on
+ * instant, which read the same answer in another way; and one that said "gone" on the same day of sight, when the item is on
  * another day now and no run has ended in between, since the answers of one night come one after the other. Once a run has ended,
  * somebody may have read that the item is gone.
  *
- * What was told before the newest version of an item says nothing new of it.
+ * What was observed before the newest version of an item says nothing new of it.
  */
-async function findChanges(engine: Engine, history: ItemHistory, { days, at, on, runEnds }: ToldItems): Promise<void> {
+async function findChanges(
+  engine: Engine,
+  history: ItemHistory,
+  { days, at, on, runEnds }: ObservedItems,
+): Promise<void> {
   const list = days.map((day) => `DATE ${quoteText(day)}`).join(', ');
   const last = (what: string) => `arg_max(${what}, _from) AS ${what}`;
   const isGoneToday = `NOT _present AND _on = DATE ${quoteText(on)}`;
@@ -269,16 +273,16 @@ async function gatherRows(
   engine: Engine,
   history: ItemHistory,
   keptFiles: readonly string[],
-  told: ToldItems,
+  observed: ObservedItems,
 ): Promise<boolean> {
   const { items, versions } = history;
   const { same, gone, lines } = await engine.row(
     `SELECT count(*) FILTER (_present) AS same, count(*) FILTER (NOT _present) AS gone, (SELECT count(*) FROM ${NOW}) AS lines FROM ${CHANGE}`,
   );
-  const told_ = `SELECT ${asVersion(items, told)} FROM ${readParquet(told.files)}`;
+  const rows = `SELECT ${asVersion(items, observed)} FROM ${readParquet(observed.files)}`;
   if (keptFiles.length === 0 && gone === 0n && same === lines) {
     // The first load of these days: the files as they are, in their order, and nothing in between.
-    await makeRows(engine, versions, told_);
+    await makeRows(engine, versions, rows);
     return true;
   }
   const parts: string[] = [];
@@ -288,14 +292,14 @@ async function gatherRows(
          ON ${sameKey(history, 'v', 'c')} AND v.${OBSERVED_FROM} = c._drops`,
     );
   const changed = `(SELECT ${keyOf(history)} FROM ${CHANGE} WHERE _present)`;
-  if (told.files.length > 0) parts.push(`${told_} SEMI JOIN ${changed} USING (${keyOf(history)})`);
+  if (observed.files.length > 0) parts.push(`${rows} SEMI JOIN ${changed} USING (${keyOf(history)})`);
   parts.push(
-    `SELECT ${keyOf(history)}, _day AS ${quoteName(items.day)}, DATE ${quoteText(told.on)} AS ${OBSERVED_ON},
-       ${instant(told.at)} AS ${OBSERVED_FROM}, false AS is_present, ${quoteText(told.fetchId)} AS ${FETCH_COLUMN}
+    `SELECT ${keyOf(history)}, _day AS ${quoteName(items.day)}, DATE ${quoteText(observed.on)} AS ${OBSERVED_ON},
+       ${instant(observed.at)} AS ${OBSERVED_FROM}, false AS is_present, ${quoteText(observed.fetchId)} AS ${FETCH_COLUMN}
      FROM ${CHANGE} WHERE NOT _present`,
   );
   const columns = storedColumns(versions).map(({ column }) => quoteName(column));
-  const file = path.join(told.outDir, 'item-versions.parquet');
+  const file = path.join(observed.outDir, 'item-versions.parquet');
   await engine.run(
     `COPY (SELECT ${columns.join(', ')} FROM (${parts.join(' UNION ALL BY NAME ')}))
      TO ${quoteText(file)} (FORMAT parquet, COMPRESSION lz4, ROW_GROUP_SIZE 40000)`,

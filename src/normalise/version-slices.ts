@@ -6,8 +6,8 @@ import { FETCH_COLUMN, OBSERVED_FROM, OBSERVED_ON, type Pipeline, storedColumns 
 import type { SliceContent } from '../core/records.ts';
 import { contentColumnsSql, contentOf, digestOf, hashSumsOf, NO_HASHES, rowHashSql } from '../engine/content.ts';
 import { type Engine, quoteName, quoteText, readParquet } from '../engine/duckdb.ts';
+import type { ChangedSlice } from './changed-slices.ts';
 import { writeSlices } from './parquet.ts';
-import type { ChangedSlice } from './told-slices.ts';
 
 /** The pipeline of items, and that of their versions. */
 export interface ItemHistory {

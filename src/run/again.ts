@@ -4,7 +4,7 @@ import { EtlError } from '../core/errors.ts';
 import { childrenOf, type Pipeline } from '../core/pipeline.ts';
 import { pipelineNamed, type RunContext } from './context.ts';
 import { carryOut } from './loop.ts';
-import { releaseFromChecks } from './publish/check-holds.ts';
+import { releaseFromChecks } from './publish/kept-holds.ts';
 import { type RunOutcome, runSession } from './session.ts';
 import { sourceOf } from './sources/index.ts';
 import type { Wanted } from './sources/source.ts';

@@ -2,7 +2,7 @@
  * The loop that all data goes through: request → response, from the service or from the raw store alike → the lake. `run`, `backfill`,
  * `replay`, `rejects --retry` and `release` are requests for it; what differs between kinds of sources lies in sources/.
  *
- * A request that fails is told in the tally and the next one is tried, until so many fail in a row as the source bears. A refusal, a
+ * A request that fails stands in the tally and the next one is tried, until so many fail in a row as the source bears. A refusal, a
  * mistake of ours and the operator end it at once. Where the source allows it, the next response is fetched while one is applied: the
  * two use different resources (the network and one core here, DuckDB's threads there).
  */

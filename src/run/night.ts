@@ -75,7 +75,7 @@ export function backfillable(pipelines: readonly Pipeline[], names: readonly str
   return pipelines.filter(({ source }) => source.isByRange);
 }
 
-/** Where calls are due and nothing is set to make them with, that is told before anything is begun. */
+/** Where calls are due and nothing is set to make them with, that is said before anything is begun. */
 async function demandPartners(
   context: RunContext,
   pipelines: readonly Pipeline[],

@@ -64,7 +64,7 @@ export async function runSession(
   work: (session: Session) => Promise<void>,
   publishing: Publishing = { targets: context.targets, afresh: false },
 ): Promise<RunOutcome> {
-  // A check that is none is told before anything is asked for or loaded.
+  // A file that is no check is named before anything is asked for or loaded.
   const checks = new Map<Target, readonly Check[]>();
   for (const target of publishing.targets) checks.set(target, await checksFor(context, target));
   const lock = await takeRunLock(context, command);
@@ -114,7 +114,7 @@ function sessionParts(given: RunContext, ledger: RunLedger, engine: Engine) {
   return { context, ledger, engine, tally: new Tally() };
 }
 
-/** `reason`: of the signal; one of ours that is more than a request is told, such as the limit that a run has reached. */
+/** `reason`: of the signal; one of ours that says more than a request is cited, such as the limit that a run has reached. */
 function interruption(reason: unknown): EtlError {
   const why = reason instanceof EtlError && reason.code !== INTERRUPTED ? reason : null;
   return new EtlError('failed', INTERRUPTED, `${why?.message ?? 'stopped on request'} before everything was fetched`, {

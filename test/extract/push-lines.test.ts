@@ -6,7 +6,7 @@ import { pushDeliveries, pushMessages } from '../../pipelines/push-messages.ts';
 import type { Pipeline } from '../../src/core/pipeline.ts';
 import { Engine } from '../../src/engine/duckdb.ts';
 import { type DeliveryLines, PushLines, type TakenFetch } from '../../src/extract/push-lines.ts';
-import { linesSource, readTold } from '../../src/normalise/told.ts';
+import { linesSource, readObserved } from '../../src/normalise/observed.ts';
 import type { Delivery, StoredDelivery } from '../../src/store/inbox.ts';
 import { delivery, deliveryOf } from '../support/inbox.ts';
 import { linesIn } from './lookup-scene.ts';
@@ -201,9 +201,9 @@ describe('the lines, read by DuckDB,', () => {
     const engine = await Engine.open({ tempDir: path.join(out.folder, 'spill') });
     onTestFinished(() => engine.close());
     const source = linesSource(pipeline, out.file, out.longestLineBytes);
-    await readTold(engine, { pipeline, source, lines: out.lines }, ZONE);
+    await readObserved(engine, { pipeline, source, lines: out.lines }, ZONE);
     const found = await engine.rows(
-      `SELECT concat_ws(' ', ${columns}) AS text FROM "told ${pipeline.name}" ORDER BY _item`,
+      `SELECT concat_ws(' ', ${columns}) AS text FROM "observed ${pipeline.name}" ORDER BY _item`,
     );
     return found.map(({ text }) => String(text));
   }

@@ -6,9 +6,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import { pushDeliveries, pushMessages } from '../../pipelines/push-messages.ts';
 import type { Pipeline } from '../../src/core/pipeline.ts';
 import { Engine, quoteList } from '../../src/engine/duckdb.ts';
+import type { CurrentSlices } from '../../src/normalise/changed-slices.ts';
 import { type TakenDeliveries, takeDeliveries } from '../../src/normalise/deliveries.ts';
-import { linesSource } from '../../src/normalise/told.ts';
-import type { Held } from '../../src/normalise/told-slices.ts';
+import { linesSource } from '../../src/normalise/observed.ts';
 
 /** A delivery as a test spells it: which message, when, by which fetch at which place. */
 export interface Given {
@@ -59,7 +59,7 @@ export function useDeliveries(): DeliveriesScene {
     expect(await engine.rows('SELECT table_name FROM information_schema.tables')).toEqual([]);
   });
 
-  function heldOf(pipeline: Pipeline): Held {
+  function currentOf(pipeline: Pipeline): CurrentSlices {
     const slices = lake.get(pipeline.name) ?? new Map();
     const before = [...slices.values()];
     return {
@@ -74,10 +74,14 @@ export function useDeliveries(): DeliveriesScene {
     const file = path.join(folder, `${rounds++}.ndjson`);
     const lines = [...given.map(lineOf), ...more].map((line) => `${JSON.stringify(line)}\n`);
     await writeFile(file, lines.join(''));
-    const told = (pipeline: Pipeline) => ({ pipeline, lines: lines.length, source: linesSource(pipeline, file, 2000) });
+    const observed = (pipeline: Pipeline) => ({
+      pipeline,
+      lines: lines.length,
+      source: linesSource(pipeline, file, 2000),
+    });
     const result = await takeDeliveries(engine, {
-      messages: { told: told(pushMessages), held: heldOf(pushMessages) },
-      deliveries: { told: told(pushDeliveries), held: heldOf(pushDeliveries) },
+      messages: { observed: observed(pushMessages), current: currentOf(pushMessages) },
+      deliveries: { observed: observed(pushDeliveries), current: currentOf(pushDeliveries) },
       refusedFiles: [],
       fetchId: 'f-none',
       atMs: Date.parse('2026-03-22T02:00:00Z'),

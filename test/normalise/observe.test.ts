@@ -5,9 +5,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { commissionRates, commissionReductions } from '../../pipelines/commission-rates.ts';
 import { type Pipeline, storedColumns } from '../../src/core/pipeline.ts';
 import { Engine, quoteList, quoteName } from '../../src/engine/duckdb.ts';
+import type { CurrentSlices } from '../../src/normalise/changed-slices.ts';
 import { type Observations, type Observed, observe } from '../../src/normalise/observe.ts';
-import { linesSource } from '../../src/normalise/told.ts';
-import type { Held } from '../../src/normalise/told-slices.ts';
+import { linesSource } from '../../src/normalise/observed.ts';
 
 type Line = Readonly<Record<string, string>>;
 
@@ -46,7 +46,7 @@ const DAY1 = '2026-03-20T02:00:00.000Z';
 const DAY2 = '2026-03-21T02:00:00.000Z';
 const DAY3 = '2026-03-22T02:00:00.000Z';
 
-function heldOf(pipeline: Pipeline): Held {
+function currentOf(pipeline: Pipeline): CurrentSlices {
   const slices = lake.get(pipeline.name) ?? new Map();
   const before = [...slices.values()];
   return {
@@ -57,12 +57,12 @@ function heldOf(pipeline: Pipeline): Held {
   };
 }
 
-async function told(pipeline: Pipeline, lines: readonly Line[]): Promise<Observed> {
+async function observed(pipeline: Pipeline, lines: readonly Line[]): Promise<Observed> {
   const file = path.join(folder, `${rounds++}.ndjson`);
   await writeFile(file, lines.map((line, i) => `${JSON.stringify({ _i: String(i), ...line })}\n`).join(''));
   return {
-    told: { pipeline, source: linesSource(pipeline, file, 1000), lines: lines.length },
-    held: heldOf(pipeline),
+    observed: { pipeline, source: linesSource(pipeline, file, 1000), lines: lines.length },
+    current: currentOf(pipeline),
   };
 }
 
@@ -76,8 +76,8 @@ async function take(lines: readonly Line[], { parts = [], refused = [] }: Round 
   const refusedFile = path.join(folder, `${rounds++}.refused`);
   await writeFile(refusedFile, refused.map((one) => `${JSON.stringify(one)}\n`).join(''));
   const result = await observe(engine, {
-    whole: await told(commissionRates, lines),
-    parts: [await told(commissionReductions, parts)],
+    parent: await observed(commissionRates, lines),
+    children: [await observed(commissionReductions, parts)],
     refusedFiles: refused.length > 0 ? [refusedFile] : [],
     fetchId: 'f-none',
     atMs: Date.parse(DAY3),

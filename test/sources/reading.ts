@@ -5,7 +5,7 @@ import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Pipeline } from '../../src/core/pipeline.ts';
 import { Engine, type Row } from '../../src/engine/duckdb.ts';
-import { linesSource, readTold } from '../../src/normalise/told.ts';
+import { linesSource, readObserved } from '../../src/normalise/observed.ts';
 import type { LookupAnswer } from '../../src/sources/body.ts';
 import type { LineFile } from '../../src/sources/lines.ts';
 import { AnswerReader, type ReadCounts, type ReadFiles } from '../../src/sources/reader.ts';
@@ -64,6 +64,6 @@ export async function typedRows(folder: string, pipeline: Pipeline, file: LineFi
   onTestFinished(() => engine.close());
   const { lines, longestLineBytes } = file;
   const source = linesSource(pipeline, file.file, longestLineBytes);
-  await readTold(engine, { pipeline, source, lines }, 'Europe/Amsterdam');
+  await readObserved(engine, { pipeline, source, lines }, 'Europe/Amsterdam');
   return engine.rows(`SELECT ${select} FROM "told ${pipeline.name}" ORDER BY _item`);
 }

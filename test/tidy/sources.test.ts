@@ -30,6 +30,7 @@ test('lines stay where they are', () => {
 test('every way to import is seen, and comments are not', () => {
   const text = `import { a } from './a.ts';
 import type { B } from '../core/b.ts';
+import { type I, type J } from './i.ts';
 import {
   c,
   type D,
@@ -40,11 +41,12 @@ const f = await import('./f.ts');
 // import { g } from './g.ts';
 const h = "import { h } from nowhere";`;
   expect(importsOf({ file: 'src/cli/x.ts', text })).toEqual([
-    { target: 'src/cli/a.ts' },
-    { target: 'src/core/b.ts' },
-    { target: 'src/cli/c.ts' },
-    { target: 'src/cli/e.ts' },
-    { target: 'side' },
-    { target: 'src/cli/f.ts' },
+    { target: 'src/cli/a.ts', isType: false },
+    { target: 'src/core/b.ts', isType: true },
+    { target: 'src/cli/i.ts', isType: true },
+    { target: 'src/cli/c.ts', isType: false },
+    { target: 'src/cli/e.ts', isType: false },
+    { target: 'side', isType: false },
+    { target: 'src/cli/f.ts', isType: false },
   ]);
 });

@@ -27,16 +27,19 @@ export function sourcesIn(places: readonly string[], endings: readonly string[] 
 export interface Import {
   /** Relative to the repository, with slashes, or the name of a package. */
   readonly target: string;
+  /** Only types come from there: it is gone when the program runs. */
+  readonly isType: boolean;
 }
 
 const IMPORT =
-  /\b(?:import|export)\s+(?:type\s)?[^;'"]*?\bfrom\s*'([^']+)'|\bimport\s*\(\s*'([^']+)'\s*\)|\bimport\s+'([^']+)'/g;
+  /\b(?:import|export)\s+((?:type\s)?[^;'"]*?)\bfrom\s*'([^']+)'|\bimport\s*\(\s*'([^']+)'\s*\)|\bimport\s+'([^']+)'/g;
+const ONLY_TYPES = /^(?:type\s|\{\s*type\s[^,}]*(?:,\s*type\s[^,}]*)*,?\s*\}\s*$)/;
 
 export function importsOf({ file, text }: Source): Import[] {
   return [...withoutComments(text).matchAll(IMPORT)].map((match) => {
-    const name = (match[1] ?? match[2] ?? match[3])!;
+    const name = (match[2] ?? match[3] ?? match[4])!;
     const target = name.startsWith('.') ? path.posix.join(path.posix.dirname(file), name) : name;
-    return { target };
+    return { target, isType: ONLY_TYPES.test(match[1] ?? '') };
   });
 }
 

@@ -163,8 +163,8 @@ function isProved(key: string, { values: known, proof }: z.infer<typeof values>)
 }
 
 function proofOf(key: string, known: readonly Known[]): string {
-  const told = known.map(({ kind, hmac, chars, mark }) => [kind, hmac, chars, mark]);
-  return createHmac('sha256', key).update(JSON.stringify(told)).digest('hex');
+  const listed = known.map(({ kind, hmac, chars, mark }) => [kind, hmac, chars, mark]);
+  return createHmac('sha256', key).update(JSON.stringify(listed)).digest('hex');
 }
 
 function keyFile(folder: string): string {

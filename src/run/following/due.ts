@@ -1,12 +1,12 @@
 /**
- * What a night follows up: processes that we started or that a push message told of, and the links of other messages. Reasons:
+ * What a night follows up: processes that we started or that a push message reported, and the links of other messages. Reasons:
  *   open     started here, not seen to end, and every retry of its message is over (or a message about it has come)
- *   told     a message of the last days is about a process that was not seen to end
+ *   reported a message of the last days is about a process that was not seen to end
  *   linked   a message of the last days links to it, and it was not looked at since that message came
  */
 import type { DriftRecord } from '../../core/records.ts';
 
-export type FollowingReason = 'open' | 'told' | 'linked';
+export type FollowingReason = 'open' | 'reported' | 'linked';
 
 /** A link to be followed, and what its message was about. */
 export interface LinkQuestion {

@@ -2,7 +2,7 @@
 import { EtlError } from '../../core/errors.ts';
 import { readingOf } from '../../core/pipeline.ts';
 import { type ConsumedLookup, receiveAnything, receiveLookup, wholeAnswer } from '../../extract/lookup-answer.ts';
-import { isAsked, processItems, toldProcess } from '../../extract/subscription-shapes.ts';
+import { isAsked, processIn, processItems } from '../../extract/subscription-shapes.ts';
 import type { Answer, Consumed } from '../../partner/call.ts';
 import { linkCall, processStatusCall } from '../../partner/subscriptions.ts';
 import { type NightCalls, withNightCalls } from '../keys/night-calls.ts';
@@ -40,7 +40,8 @@ async function askProcess(calls: NightCalls, pipelineName: string, question: Pro
     const consume = (answer: Answer) => receiveLinked(answer, question, place);
     if (await calls.call(linkCall(partner.settings, pipelineName, href, consume, signal))) return;
   }
-  const consume = (answer: Answer) => receiveLookup(answer, { askedBy, id }, (told) => processItems(told, id), place);
+  const consume = (answer: Answer) =>
+    receiveLookup(answer, { askedBy, id }, (document) => processItems(document, id), place);
   await calls.call(processStatusCall(partner.settings, pipelineName, id, consume, signal));
 }
 
@@ -59,7 +60,7 @@ async function receiveLinked(
       { ...answer, body: once(received) },
       { askedBy, id },
       (document) => {
-        if (isAsked(toldProcess(document, id), id)) return 1;
+        if (isAsked(processIn(document, id), id)) return 1;
         throw new EtlError('failed', 'other_process', 'the link leads to another process');
       },
       place,

@@ -53,15 +53,15 @@ async function* linkedRows(engine: Engine): AsyncGenerator<Row> {
  * first: an address that can never be had must not stand in the way of those that come behind it.
  */
 async function linksDueSql(context: RunContext): Promise<string> {
-  return `SELECT *, row_number() OVER (ORDER BY told_at DESC, href) AS place FROM (
-      SELECT href, max(told_at) AS told_at, arg_max(resource, told_at) AS resource, arg_max(resource_id, told_at) AS resource_id,
-        arg_max(fetch_id, told_at) AS fetch_id
+  return `SELECT *, row_number() OVER (ORDER BY message_at DESC, href) AS place FROM (
+      SELECT href, max(message_at) AS message_at, arg_max(resource, message_at) AS resource, arg_max(resource_id, message_at) AS resource_id,
+        arg_max(fetch_id, message_at) AS fetch_id
       FROM (
-        SELECT told_at, resource, resource_id, fetch_id, json_extract_string(link, '$.href') AS href
+        SELECT message_at, resource, resource_id, fetch_id, json_extract_string(link, '$.href') AS href
         FROM (
-          SELECT told_at, resource, resource_id, fetch_id, unnest(json_extract(links::JSON, '$[*]')) AS link
+          SELECT message_at, resource, resource_id, fetch_id, unnest(json_extract(links::JSON, '$[*]')) AS link
           FROM ${await recentMessages(context)} WHERE resource <> 'PROCESS_STATUS' AND links IS NOT NULL)
         WHERE upper(json_extract_string(link, '$.method')) = 'GET')
       WHERE href IS NOT NULL GROUP BY href) AS l
-    WHERE NOT EXISTS (SELECT 1 FROM asked AS a WHERE a.href = l.href AND a.asked_at > l.told_at + INTERVAL ${CALL_SECONDS} SECONDS)`;
+    WHERE NOT EXISTS (SELECT 1 FROM asked AS a WHERE a.href = l.href AND a.asked_at > l.message_at + INTERVAL ${CALL_SECONDS} SECONDS)`;
 }

@@ -14,15 +14,15 @@ const MESSAGE_DAYS = 3;
 
 export type IsOwn = (href: string) => boolean;
 
-/** A FROM item of the messages that came in the last days: resource, resource_id, links as JSON text, told_at, fetch_id. */
+/** A FROM item of the messages that came in the last days: resource, resource_id, links as JSON text, message_at, fetch_id. */
 export async function recentMessages({ lake, clock, timeZone }: RunContext): Promise<string> {
   const since = addDays(dayAt(clock.now(), timeZone), -MESSAGE_DAYS);
   const slices = [...(await lake.slices(MESSAGES))].filter(([day]) => day >= since);
   const files = slices.flatMap(([, entry]) => lake.rowsFile(entry) ?? []);
   return files.length === 0
-    ? `(SELECT NULL::VARCHAR AS resource, NULL::VARCHAR AS resource_id, NULL::VARCHAR AS links, NULL::TIMESTAMPTZ AS told_at,
+    ? `(SELECT NULL::VARCHAR AS resource, NULL::VARCHAR AS resource_id, NULL::VARCHAR AS links, NULL::TIMESTAMPTZ AS message_at,
          NULL::VARCHAR AS fetch_id LIMIT 0)`
-    : `(SELECT resource, resource_id, links::VARCHAR AS links, first_delivered_at AS told_at, fetch_id
+    : `(SELECT resource, resource_id, links::VARCHAR AS links, first_delivered_at AS message_at, fetch_id
          FROM ${readParquet(files, ['union_by_name = true'])})`;
 }
 

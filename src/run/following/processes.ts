@@ -42,7 +42,7 @@ function questionOf(row: Row, isOwn: IsOwn, drift: DriftCounts): ProcessQuestion
   }
   const links = row.links === null ? [] : linksIn(String(row.links));
   for (const href of links) if (!isOwn(href)) drift.add(fetchId, 'foreign_link', 'links', href);
-  return { id, askedBy: row.told_at === null ? 'status' : 'message', href: links.find(isOwn) ?? null };
+  return { id, askedBy: row.message_at === null ? 'status' : 'message', href: links.find(isOwn) ?? null };
 }
 
 /** Addresses to be called with GET. */
@@ -59,22 +59,22 @@ async function dueSql(context: RunContext, engine: Engine, pipeline: Pipeline): 
   const now = `TIMESTAMPTZ ${quoteText(isoTime(context.clock.now()))}`;
   const horizon = `first_seen + INTERVAL ${RETRIES_MINUTES} MINUTES`;
   return `SELECT * FROM (
-      SELECT *, coalesce(first_seen, told_at) AS since, CASE
-          WHEN started AND (is_found OR last_asked < ${horizon}) AND (${horizon} <= ${now} OR told_at IS NOT NULL) THEN 'open'
-          WHEN told_at IS NOT NULL AND (is_found OR last_asked IS NULL OR last_asked < told_at) THEN 'told' END AS reason
+      SELECT *, coalesce(first_seen, message_at) AS since, CASE
+          WHEN started AND (is_found OR last_asked < ${horizon}) AND (${horizon} <= ${now} OR message_at IS NOT NULL) THEN 'open'
+          WHEN message_at IS NOT NULL AND (is_found OR last_asked IS NULL OR last_asked < message_at) THEN 'reported' END AS reason
       FROM (
         SELECT coalesce(k.id, t.id) AS id, k.first_seen, coalesce(k.is_found, false) AS is_found, coalesce(k.started, false) AS started,
-          coalesce(k.ended, false) AS ended, greatest(k.last_seen, a.asked_at) AS last_asked, t.told_at, t.links, t.fetch_id
+          coalesce(k.ended, false) AS ended, greatest(k.last_seen, a.asked_at) AS last_asked, t.message_at, t.links, t.fetch_id
         FROM (${await knownProcesses(context, engine, pipeline)}) AS k
-          FULL JOIN (${await toldProcesses(context)}) AS t ON t.id = k.id
+          FULL JOIN (${await reportedProcesses(context)}) AS t ON t.id = k.id
           LEFT JOIN asked AS a ON a.process_status_id = coalesce(k.id, t.id))
       WHERE NOT ended)
     WHERE reason IS NOT NULL`;
 }
 
-/** A row for each process that messages told of, with the links of the newest one. */
-async function toldProcesses(context: RunContext): Promise<string> {
-  return `SELECT resource_id AS id, max(told_at) AS told_at, arg_max(links, told_at) AS links, arg_max(fetch_id, told_at) AS fetch_id
+/** A row for each process that messages report, with the links of the newest one. */
+async function reportedProcesses(context: RunContext): Promise<string> {
+  return `SELECT resource_id AS id, max(message_at) AS message_at, arg_max(links, message_at) AS links, arg_max(fetch_id, message_at) AS fetch_id
     FROM ${await recentMessages(context)} WHERE resource = 'PROCESS_STATUS' GROUP BY resource_id`;
 }
 

@@ -77,8 +77,8 @@ export async function applyAnswers(
   const refused = await refusedOf(session, rejects, lines.rejects, folder);
   const observed = {
     pipeline,
-    whole: lines.whole,
-    parts: lines.parts,
+    parent: lines.parent,
+    children: lines.children,
     refusedFiles: [...refused, ...refusedFiles],
     fetchId: newestOf(fetches) ?? ledger.runId,
     outDir: path.join(folder, 'slices'),

@@ -5,7 +5,7 @@ import { isoTime } from '../../core/clock.ts';
 import { OBSERVED_FROM, type Pipeline } from '../../core/pipeline.ts';
 import { FileSink } from '../../disk/sink.ts';
 import { type Engine, quoteName, quoteText, type Row } from '../../engine/duckdb.ts';
-import { versionsOf } from '../../normalise/told.ts';
+import { versionsOf } from '../../normalise/observed.ts';
 import { askedLines, forgetAsked, type Noted, noteAsked } from '../../store/asked.ts';
 import type { RunContext } from '../context.ts';
 

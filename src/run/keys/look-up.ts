@@ -1,5 +1,5 @@
 /**
- * Single look-ups for a person: asked under the installation's own token and budgets, and told. Nothing is stored: no vault, no
+ * Single look-ups for a person: asked under the installation's own token and budgets, and shown. Nothing is stored: no vault, no
  * lake, no record of a run and no lock, so it may be done while a night runs.
  *
  * A question that the service cannot answer is an outcome. A call that fails leaves its questions `failed` and the others go on;
@@ -42,7 +42,7 @@ export type LookUpOutcome =
   | 'rejected'
   | 'failed';
 
-interface Told {
+interface Answered {
   readonly outcome: LookUpOutcome;
   /** Why there is no record, mostly in the service's words: to be shown as foreign text. null when there is one. */
   readonly reason: string | null;
@@ -50,7 +50,7 @@ interface Told {
   readonly record: ExactObject | null;
 }
 
-export interface LookedUp<Q> extends Told {
+export interface LookedUp<Q> extends Answered {
   readonly question: Q;
 }
 
@@ -91,7 +91,7 @@ export function lookUpProducts(
     await inquiry.each(units, call.budget.concurrency, async ([question]) => {
       const { ean, country, language } = question;
       const request = eanKeysOf(products).request([{ ean, country, language }], call, settings);
-      inquiry.tell(question, productTold(question, await received(inquiry, request, countOf(inquiry))));
+      inquiry.note(question, productAnswer(question, await received(inquiry, request, countOf(inquiry))));
     });
   });
 }
@@ -128,8 +128,8 @@ async function askOne(inquiry: Inquiry<ListedEan>, question: ListedEan): Promise
   const call = callOf<CommissionCall>(inquiry.partner.settings.calls, commissionRates);
   const request = singleCommission({ ...question }, call);
   const { status, text, document } = await received(inquiry, request, commissionItem);
-  if (document === null) inquiry.tell(question, refusedTold(status, refusalReason(status, text)));
-  else inquiry.tell(question, commissionTold(question, document.value as ExactObject));
+  if (document === null) inquiry.note(question, refusedAnswer(status, refusalReason(status, text)));
+  else inquiry.note(question, commissionAnswer(question, document.value as ExactObject));
 }
 
 /** Tells what an answer settles, also one that refuses; what it leaves open is asked again by `askBatch`. */
@@ -142,14 +142,14 @@ async function askMany(inquiry: Inquiry<ListedEan>, questions: readonly ListedEa
     const records = recordsByEan(document.value as ExactObject);
     for (const question of questions) {
       const record = records.get(question.ean);
-      inquiry.tell(question, record === undefined ? LEFT_OUT : commissionTold(question, record));
+      inquiry.note(question, record === undefined ? LEFT_OUT : commissionAnswer(question, record));
     }
     return { kind: 'answered' };
   }
   const eans = questions.map(({ ean }) => ean);
   const refusal = refusalOf(status, text, eans);
   for (const { question, reason } of verdictOf(questions, refusal).refused)
-    inquiry.tell(question, refusedTold(status, reason));
+    inquiry.note(question, refusedAnswer(status, reason));
   return { kind: 'refused', ...refusal };
 }
 
@@ -177,7 +177,7 @@ class Inquiry<Q> {
   readonly partner: Partner;
   readonly calls: ManyCalls;
   private readonly operator: AbortSignal;
-  private readonly told = new Map<Q, Told>();
+  private readonly answered = new Map<Q, Answered>();
   private readonly errors: EtlError[] = [];
 
   constructor(pipeline: Pipeline, partner: Partner, operator: AbortSignal) {
@@ -192,15 +192,15 @@ class Inquiry<Q> {
     return this.calls.signal;
   }
 
-  tell(question: Q, told: Told): void {
-    this.told.set(question, told);
+  note(question: Q, answered: Answered): void {
+    this.answered.set(question, answered);
   }
 
   async call<T>(call: Call<T>): Promise<T> {
     return (await this.partner.client.call(call)).value;
   }
 
-  /** Asks the units, `concurrency` at once. What was asked in one that fails, and not told before, is told as failed. */
+  /** Asks the units, `concurrency` at once. What was asked in one that fails, and not answered before, counts as failed. */
   each<U extends readonly Q[]>(
     units: Iterable<U>,
     concurrency: number,
@@ -209,7 +209,8 @@ class Inquiry<Q> {
     return this.calls.each(units, concurrency, ask, (error, unit) => {
       this.errors.push(error);
       for (const question of unit)
-        if (!this.told.has(question)) this.tell(question, { outcome: 'failed', reason: error.message, record: null });
+        if (!this.answered.has(question))
+          this.note(question, { outcome: 'failed', reason: error.message, record: null });
     });
   }
 
@@ -217,16 +218,16 @@ class Inquiry<Q> {
     this.operator.throwIfAborted();
     const hopeless = this.errors.find(isHopeless);
     if (hopeless) throw hopeless;
-    const isAnswered = [...this.told.values()].some(({ outcome }) => outcome !== 'failed');
+    const isAnswered = [...this.answered.values()].some(({ outcome }) => outcome !== 'failed');
     const [first] = this.errors;
     if (first && !isAnswered) throw first;
-    const answers = questions.map((question) => ({ question, ...(this.told.get(question) ?? GIVEN_UP) }));
+    const answers = questions.map((question) => ({ question, ...(this.answered.get(question) ?? GIVEN_UP) }));
     return { answers, errors: this.errors };
   }
 }
 
-const GIVEN_UP: Told = { outcome: 'failed', reason: 'given up, since other calls failed', record: null };
-const LEFT_OUT: Told = { outcome: 'not_found', reason: 'the answer leaves it out', record: null };
+const GIVEN_UP: Answered = { outcome: 'failed', reason: 'given up, since other calls failed', record: null };
+const LEFT_OUT: Answered = { outcome: 'not_found', reason: 'the answer leaves it out', record: null };
 
 interface Received {
   readonly status: number;
@@ -264,27 +265,27 @@ function commissionItem({ value }: ExactDocument): number {
 
 const PRODUCT_OUTCOMES: Readonly<Record<number, LookUpOutcome>> = { 400: 'bad_request', 406: 'not_acceptable' };
 
-function productTold(question: ProductQuestion, { status, text, document }: Received): Told {
-  if (document !== null) return foundTold(question.ean, document.value as ExactObject);
-  const told = refusedTold(status, refusalReason(status, text));
-  return { ...told, outcome: PRODUCT_OUTCOMES[status] ?? told.outcome };
+function productAnswer(question: ProductQuestion, { status, text, document }: Received): Answered {
+  if (document !== null) return foundAnswer(question.ean, document.value as ExactObject);
+  const answered = refusedAnswer(status, refusalReason(status, text));
+  return { ...answered, outcome: PRODUCT_OUTCOMES[status] ?? answered.outcome };
 }
 
-function commissionTold({ ean, condition }: ListedEan, record: ExactObject): Told {
+function commissionAnswer({ ean, condition }: ListedEan, record: ExactObject): Answered {
   const answered = record.get('condition') ?? condition;
-  if (typeof answered === 'string' && answered.toUpperCase() === condition) return foundTold(ean, record);
+  if (typeof answered === 'string' && answered.toUpperCase() === condition) return foundAnswer(ean, record);
   const named = plainText(answered) ?? kindOf(answered);
   return { outcome: 'rejected', reason: `the service answered about the condition ${named}`, record: null };
 }
 
 /** A record without an EAN is that of the question. */
-function foundTold(ean: string, record: ExactObject): Told {
+function foundAnswer(ean: string, record: ExactObject): Answered {
   const answered = eanIn(record);
   if (answered === null || answered === ean) return { outcome: 'found', reason: null, record };
   return { outcome: 'rejected', reason: `the service answered about the EAN ${answered}`, record: null };
 }
 
-function refusedTold(status: number, reason: string): Told {
+function refusedAnswer(status: number, reason: string): Answered {
   return { outcome: status === 404 ? 'not_found' : 'refused', reason, record: null };
 }
 

@@ -2,14 +2,14 @@
 import { EtlError } from '../../core/errors.ts';
 import { childrenOf, type Pipeline } from '../../core/pipeline.ts';
 import type { DriftRecord, FetchRecord } from '../../core/records.ts';
-import { linesSource, type Told } from '../../normalise/told.ts';
+import { linesSource, type ObservedRows } from '../../normalise/observed.ts';
 import type { LineFile } from '../../sources/lines.ts';
 import { AnswerReader } from '../../sources/reader.ts';
 import type { RunContext } from '../context.ts';
 
 export interface LookupLines {
-  readonly whole: Told;
-  readonly parts: readonly Told[];
+  readonly parent: ObservedRows;
+  readonly children: readonly ObservedRows[];
   /** What could not become a row. */
   readonly rejects: LineFile;
   readonly duplicates: number;
@@ -41,9 +41,9 @@ export async function linesOf(
     throw error;
   }
   const { rows, children: files, ...rest } = await reader.close();
-  return { whole: toldIn(pipeline, rows), parts: children.map((child, i) => toldIn(child, files[i]!)), ...rest };
+  return { parent: rowsIn(pipeline, rows), children: children.map((child, i) => rowsIn(child, files[i]!)), ...rest };
 }
 
-function toldIn(pipeline: Pipeline, { file, lines, longestLineBytes }: LineFile): Told {
+function rowsIn(pipeline: Pipeline, { file, lines, longestLineBytes }: LineFile): ObservedRows {
   return { pipeline, lines, source: linesSource(pipeline, file, longestLineBytes) };
 }

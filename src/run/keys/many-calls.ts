@@ -21,7 +21,7 @@ export class ManyCalls {
     setMaxListeners(0, this.signal); // every call under way listens to it
   }
 
-  /** Works on each of the units, `concurrency` at once. Told to `failed`: what one fails with, and whether the rest is given up for it. */
+  /** Works on each of the units, `concurrency` at once. `failed` hears what one fails with, and whether the rest is given up for it. */
   async each<U>(
     units: Iterable<U>,
     concurrency: number,

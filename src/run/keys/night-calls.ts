@@ -8,7 +8,7 @@ import type { Partners } from '../partners.ts';
 import type { Session } from '../session.ts';
 import { ManyCalls } from './many-calls.ts';
 
-/** Only ever told to ourselves. */
+/** Between the two methods that make calls, and seen by nobody else. */
 const OUT_OF_CALLS = 'out_of_calls';
 
 /** Opens the way to the service and gathers the answers; they lie in the raw store when this resolves. */

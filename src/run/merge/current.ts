@@ -3,7 +3,7 @@ import type { Day } from '../../core/days.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
 import type { SliceEntry } from '../../core/slices.ts';
 import type { Lake } from '../../lake/lake.ts';
-import type { Held } from '../../normalise/told-slices.ts';
+import type { CurrentSlices } from '../../normalise/changed-slices.ts';
 
 /** Where versions come from and go to. */
 export interface VersionPlace {
@@ -28,7 +28,7 @@ export async function slicesIn(
   return slices;
 }
 
-export async function heldIn(place: VersionPlace, pipeline: Pipeline): Promise<Held> {
+export async function currentIn(place: VersionPlace, pipeline: Pipeline): Promise<CurrentSlices> {
   const slices = await slicesIn(place, pipeline);
   const files = ({ lake, entry }: { lake: Lake; entry: SliceEntry }) => ({
     file: lake.rowsFile(entry),

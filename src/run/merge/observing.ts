@@ -8,21 +8,21 @@ import { childrenOf, type Pipeline } from '../../core/pipeline.ts';
 import { spanning } from '../../core/tracer.ts';
 import { emptySlice } from '../../engine/content.ts';
 import type { Lake, SliceChange } from '../../lake/lake.ts';
+import type { ChangedSlice } from '../../normalise/changed-slices.ts';
 import { type Observations, type ObserveInput, observe } from '../../normalise/observe.ts';
-import type { Told, Whole } from '../../normalise/told.ts';
-import type { ChangedSlice } from '../../normalise/told-slices.ts';
+import type { Complete, ObservedRows } from '../../normalise/observed.ts';
 import type { RunContext } from '../context.ts';
 import type { Session } from '../session.ts';
 import type { Into } from '../sources/source.ts';
 import type { Applied } from '../tally.ts';
-import { heldIn } from './current.ts';
+import { currentIn } from './current.ts';
 
-export interface ObservedRows {
+export interface Observation {
   readonly pipeline: Pipeline;
-  readonly whole: Told;
-  readonly parts: readonly Told[];
+  readonly parent: ObservedRows;
+  readonly children: readonly ObservedRows[];
   /** Set where the rows are all there are. */
-  readonly isWhole?: Whole;
+  readonly complete?: Complete;
   /** Files of what could not become a row. */
   readonly refusedFiles: readonly string[];
   readonly fetchId: string;
@@ -32,27 +32,27 @@ export interface ObservedRows {
 /** Applies observed rows to the lake, in one commit. */
 export async function observeRows(
   session: Session,
-  rows: ObservedRows,
+  rows: Observation,
   { place, isReleased }: Into,
-  onTold?: ObserveInput['onTold'],
+  onObserved?: ObserveInput['onObserved'],
 ): Promise<Applied> {
   const { context, engine } = session;
   const { lake } = place;
   const { pipeline } = rows;
-  const observed = async (one: Told, whole?: Whole) => ({
-    told: one,
-    held: await heldIn(place, one.pipeline),
-    ...(whole ? { whole } : {}),
+  const observed = async (one: ObservedRows, complete?: Complete) => ({
+    observed: one,
+    current: await currentIn(place, one.pipeline),
+    ...(complete ? { complete } : {}),
   });
   const input: ObserveInput = {
-    whole: await observed(rows.whole, rows.isWhole),
-    parts: await Promise.all(rows.parts.map((part) => observed(part))),
+    parent: await observed(rows.parent, rows.complete),
+    children: await Promise.all(rows.children.map((child) => observed(child))),
     refusedFiles: rows.refusedFiles,
     fetchId: rows.fetchId,
     atMs: context.clock.now(),
     timeZone: context.timeZone,
     outDir: rows.outDir,
-    ...(onTold ? { onTold } : {}),
+    ...(onObserved ? { onObserved } : {}),
   };
   const traced = <T>(name: string, work: () => Promise<T>) =>
     spanning(context.tracer, name, { pipeline: pipeline.name }, work);
@@ -71,7 +71,7 @@ export async function observeRows(
   return { rows: found.rows, rejects, duplicates, drift, changed, unchanged, held: isHeld ? 1 : 0 };
 }
 
-/** Why the whole must be held, or null. */
+/** Why all of it must be held, or null. */
 function collapse({ present, stillPresent }: Observations, guard: ShrinkGuard): HoldReason | null {
   return guardCount(present, stillPresent, guard, `${present} were there before, ${stillPresent} are now`);
 }

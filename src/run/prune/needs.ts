@@ -17,7 +17,7 @@ import type { SliceEntry } from '../../core/slices.ts';
 import type { Engine } from '../../engine/duckdb.ts';
 import type { RunContext } from '../context.ts';
 import { pendingIds } from '../merge/stored.ts';
-import { allCheckHolds } from '../publish/check-holds.ts';
+import { allCheckHolds } from '../publish/kept-holds.ts';
 import { missingIn } from '../publish/publish.ts';
 import { fetchesNamed } from '../verify/answers-behind.ts';
 
@@ -110,9 +110,9 @@ async function newestAnswers({ vault }: RunContext, { name }: Pipeline): Promise
   for await (const fetch of vault.fetches(name)) {
     if (fetch.outcome !== 'ok' || fetch.vault_path === null || fetch.pruned_at !== undefined) continue;
     const { fetch_id, sha256, window_from: from, window_to: to } = fetch;
-    const told = { fetch_id, sha256 };
-    if (from && to) for (const day of daysOf({ from, to })) newest.set(day, told);
-    else newest.set(fetch.notes?.file_name === undefined ? 'answer' : 'file', told);
+    const answer = { fetch_id, sha256 };
+    if (from && to) for (const day of daysOf({ from, to })) newest.set(day, answer);
+    else newest.set(fetch.notes?.file_name === undefined ? 'answer' : 'file', answer);
   }
   return newest;
 }

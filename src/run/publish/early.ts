@@ -25,7 +25,7 @@ export async function publishWhatIsDone(
   await publisher.publishEarly(done);
 }
 
-/** What is wrong with a plan is told when its pipeline is begun. */
+/** What is wrong with a plan is reported when its pipeline is begun. */
 async function secondsLeft(context: Session['context'], rest: readonly Pipeline[]): Promise<number> {
   try {
     return secondsOf(context, await nightPlans(context, rest));

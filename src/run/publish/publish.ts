@@ -3,7 +3,7 @@
  *
  * It compares receipts with the lake and not with what this run did, so a target that was switched on later, was down for three
  * nights, or was rebuilt, catches up without a call. A slice that cannot be loaded (its file is damaged, its sums do not
- * agree) is left out and told; the rest is published. So are slices that break a blocking check, all at once: they are held.
+ * agree) is left out and reported; the rest is published. So are slices that break a blocking check, all at once: they are held.
  */
 import { isoTime } from '../../core/clock.ts';
 import { asEtlError, type EtlError } from '../../core/errors.ts';
@@ -27,7 +27,8 @@ import type {
 } from '../../warehouse/target.ts';
 import { NO_STATE } from '../../warehouse/target-state.ts';
 import type { RunContext } from '../context.ts';
-import { allCheckHolds, type CheckHold, holdsIn, keepHolds, leaveOut, sameHolds, withoutTwice } from './check-holds.ts';
+import { leaveOut } from './check-holds.ts';
+import { allCheckHolds, type CheckHold, holdsIn, keepHolds, sameHolds, withoutTwice } from './kept-holds.ts';
 
 export interface Published {
   readonly target: string;

@@ -29,7 +29,7 @@ export class Publisher {
   /** What was published before the end, by target. */
   private readonly early = new Map<string, PublishResult>();
   /** What of checks was logged, so that it is said once however many targets say so. */
-  private readonly told = new Set<string>();
+  private readonly reported = new Set<string>();
   private wasEarly = false;
 
   constructor(options: PublisherOptions) {
@@ -41,7 +41,7 @@ export class Publisher {
     return !this.wasEarly && !this.options.afresh && this.options.targets.size > 0;
   }
 
-  /** Publishes what the lake holds of these pipelines, which are done. What fails is tried again, and told, at the end. */
+  /** Publishes what the lake holds of these pipelines, which are done. What fails is tried again, and reported, at the end. */
   async publishEarly(pipelines: readonly Pipeline[]): Promise<void> {
     const { context, ledger, targets } = this.options;
     this.wasEarly = true;
@@ -56,7 +56,7 @@ export class Publisher {
     await context.step('published-early', ledger.runId);
   }
 
-  /** Publishes everything; what was published early is told with it. */
+  /** Publishes everything; what was published early is reported with it. */
   async publishAll(ending: Ending, onErrors: (errors: Published['errors']) => void): Promise<Published[]> {
     const published: Published[] = [];
     for (const target of this.options.targets.keys()) {
@@ -110,8 +110,8 @@ export class Publisher {
   /** `about`: what was found, without its example, which each engine writes in its own way: 1 or 1.000000. */
   private isNew(about: readonly (string | number | null)[]): boolean {
     const name = JSON.stringify(about);
-    if (this.told.has(name)) return false;
-    this.told.add(name);
+    if (this.reported.has(name)) return false;
+    this.reported.add(name);
     return true;
   }
 }

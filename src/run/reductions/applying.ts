@@ -10,7 +10,7 @@ import type { DriftRecord, FetchRecord } from '../../core/records.ts';
 import { FileSink } from '../../disk/sink.ts';
 import { quoteText } from '../../engine/duckdb.ts';
 import { type ReductionLines, reductionLines } from '../../extract/reduction-lines.ts';
-import { linesSource, sharing, type Told } from '../../normalise/told.ts';
+import { linesSource, type ObservedRows, sharing } from '../../normalise/observed.ts';
 import { type RunContext, settingsOf } from '../context.ts';
 import { observeRows } from '../merge/observing.ts';
 import type { Session } from '../session.ts';
@@ -91,16 +91,16 @@ export async function applyFile(
   const seen = { fileName: notes.file_name, observedOn, observedFrom: at };
   if (last !== null && last.fileName === seen.fileName && !isSame)
     drift.push(driftOf(pipeline, fetch, 'same_name_other_content', 'file_name', seen.fileName));
-  const whole = rowsIn(pipeline, linesFile, brought);
+  const parent = rowsIn(pipeline, linesFile, brought);
   const file = { ...seen, askedName: notes.asked_name, sha256, bytes: String(fetch.bytes_decoded) };
   const counted = { lines: String(brought.lines), isSameContent: String(isSame) };
   const applied = await observeRows(
     session,
     {
       pipeline,
-      whole: { ...whole, source: sharing(whole.source, { ...seen, _f: fetchId, isPresent: 'true' }) },
-      parts: [await fileRow(files, fetchId, { ...file, ...counted }, folder)],
-      ...(isSame ? {} : { isWhole: { day: observedOn, at, fetchId, gone: goneAs(seen.fileName) } }),
+      parent: { ...parent, source: sharing(parent.source, { ...seen, _f: fetchId, isPresent: 'true' }) },
+      children: [await fileRow(files, fetchId, { ...file, ...counted }, folder)],
+      ...(isSame ? {} : { complete: { day: observedOn, at, fetchId, gone: goneAs(seen.fileName) } }),
       refusedFiles: [],
       fetchId,
       outDir: path.join(folder, 'slices'),
@@ -115,7 +115,7 @@ function goneAs(fileName: string) {
   return { is_present: 'false', file_name: quoteText(fileName) };
 }
 
-function rowsIn(pipeline: Pipeline, file: string, { lines, longestLineBytes }: ReductionLines): Told {
+function rowsIn(pipeline: Pipeline, file: string, { lines, longestLineBytes }: ReductionLines): ObservedRows {
   return { pipeline, lines, source: linesSource(pipeline, file, longestLineBytes) };
 }
 
@@ -125,7 +125,7 @@ async function fileRow(
   fetchId: string,
   fields: Readonly<Record<string, string | undefined>>,
   outDir: string,
-): Promise<Told> {
+): Promise<ObservedRows> {
   const file = path.join(outDir, 'file.ndjson');
   const line = JSON.stringify({ _i: '0', _f: fetchId, _raw: fields.fileName, ...fields });
   await writeFile(file, `${line}\n`);

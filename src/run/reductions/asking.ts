@@ -34,12 +34,12 @@ export async function askName(session: Session, partner: Partner, pipeline: Pipe
 function nameIn(text: string, vaultPath: string): string {
   const name = recordable(text.replace(/^\ufeff/, ''));
   if (name !== null && !/^[<{[]/.test(name)) return name;
-  throw new EtlError('retry', 'no_file_name', 'what was told for the name of the newest reductions file is no name', {
+  throw new EtlError('retry', 'no_file_name', 'the answer for the name of the newest reductions file is no name', {
     hint: `what was received lies in ${vaultPath}`,
   });
 }
 
-/** Fetches the file of the name that was told, and reads it. */
+/** Fetches the file of that name, and reads it. */
 export async function fetchFile(
   session: Session,
   partner: Partner,

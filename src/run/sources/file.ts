@@ -35,7 +35,7 @@ export const fileSource: Source<FilePlan> = {
     const left = asked === null || asked.isLoaded ? null : await unappliedFile(session, pipeline, asked);
     if (asked === null || left === null) return null;
     const fetch = async (folder: string) => {
-      // One that cannot be read was told of by the run that fetched it, and is fetched again.
+      // One that cannot be read was an error of the run that fetched it, and is fetched again.
       const file = await readStoredFile(context, pipeline, left, folder).catch((thrown) => {
         if (asEtlError(thrown).kind === 'bug') throw thrown;
         return null;

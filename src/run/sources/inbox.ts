@@ -16,10 +16,10 @@ import { type DeliveryLines, PushLines } from '../../extract/push-lines.ts';
 import { deliveryLine, maskedDelivery, readDeliveries } from '../../extract/stored-deliveries.ts';
 import type { SliceChange } from '../../lake/lake.ts';
 import { takeDeliveries } from '../../normalise/deliveries.ts';
-import { linesSource, type Told } from '../../normalise/told.ts';
+import { linesSource, type ObservedRows } from '../../normalise/observed.ts';
 import { inboxSize, lastDelivery, readInbox, removeDeliveries, type StoredDelivery } from '../../store/inbox.ts';
 import { dayOfFetch } from '../context.ts';
-import { heldIn, slicesIn, type VersionPlace } from '../merge/current.ts';
+import { currentIn, slicesIn, type VersionPlace } from '../merge/current.ts';
 import { storedSince } from '../merge/stored.ts';
 import type { Session } from '../session.ts';
 import { eventStatus } from '../status/status-days.ts';
@@ -196,7 +196,7 @@ function received(
 }
 
 interface Applying {
-  /** What is found of all lines together is told of this fetch. */
+  /** What is found of all lines together is recorded of this fetch. */
   readonly fetchId: string;
   readonly folder: string;
   readonly place: VersionPlace;
@@ -210,21 +210,21 @@ async function applyLines(
   { fetchId, folder, place }: Applying,
 ): Promise<Applied> {
   const { context, engine } = session;
-  const [part] = childrenOf(context.pipelines, pipeline);
-  assert(part, `${pipeline.name} has no part for its deliveries`);
-  const told = (one: Pipeline): Told => ({
+  const [child] = childrenOf(context.pipelines, pipeline);
+  assert(child, `${pipeline.name} has no child for its deliveries`);
+  const observed = (one: Pipeline): ObservedRows => ({
     pipeline: one,
     lines: count,
     source: linesSource(one, file, longestLineBytes),
   });
   const since = firstDay === null ? null : addDays(firstDay, -CLOCK_DAYS);
-  const held = async (one: Pipeline) => ({
-    ...(await heldIn(place, one)),
+  const current = async (one: Pipeline) => ({
+    ...(await currentIn(place, one)),
     knownFiles: await filesSince(place, one, since),
   });
   const made = await takeDeliveries(engine, {
-    messages: { told: told(pipeline), held: await held(pipeline) },
-    deliveries: { told: told(part), held: await held(part) },
+    messages: { observed: observed(pipeline), current: await current(pipeline) },
+    deliveries: { observed: observed(child), current: await current(child) },
     refusedFiles: unreadable.lines > 0 ? [unreadable.file] : [],
     fetchId,
     atMs: context.clock.now(),
@@ -257,7 +257,7 @@ async function applyLines(
 /** The service's clock and ours may differ: a message may come before its own time. */
 const CLOCK_DAYS = 1;
 
-/** Files of the slices that can hold what was told of messages since that day. */
+/** Files of the slices that can hold what is known of messages since that day. */
 async function filesSince(place: VersionPlace, pipeline: Pipeline, since: Day | null): Promise<string[]> {
   if (since === null) return [];
   const slices = [...(await slicesIn(place, pipeline))].filter(([day]) => day >= since);

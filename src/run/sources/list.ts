@@ -9,7 +9,7 @@ import { EtlError } from '../../core/errors.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
 import type { FetchRecord } from '../../core/records.ts';
 import { receiveLookup } from '../../extract/lookup-answer.ts';
-import { linesSource } from '../../normalise/told.ts';
+import { linesSource } from '../../normalise/observed.ts';
 import { subscriptionListCall } from '../../partner/subscriptions.ts';
 import { AnswerReader, countRecords } from '../../sources/reader.ts';
 import { readMemo, writeMemo } from '../../store/memo.ts';
@@ -102,9 +102,9 @@ async function applyList(
   const { fetch_id: fetchId, finished_at: at } = fetch;
   const rows = {
     pipeline,
-    whole: { pipeline, lines, source: linesSource(pipeline, file, longestLineBytes) },
-    parts: [],
-    isWhole: { day: dayAt(Date.parse(at), context.timeZone), at, fetchId, gone: { is_present: 'false' } },
+    parent: { pipeline, lines, source: linesSource(pipeline, file, longestLineBytes) },
+    children: [],
+    complete: { day: dayAt(Date.parse(at), context.timeZone), at, fetchId, gone: { is_present: 'false' } },
     refusedFiles: [],
     fetchId,
     outDir: path.join(folder, 'slices'),

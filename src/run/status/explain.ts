@@ -8,7 +8,7 @@ import type { HeldSlice } from '../../core/slices.ts';
 import { Engine, quoteText, readParquet } from '../../engine/duckdb.ts';
 import type { HoldRecord, QueryResult } from '../../warehouse/target.ts';
 import { pipelineNamed, type RunContext } from '../context.ts';
-import { allCheckHolds } from '../publish/check-holds.ts';
+import { allCheckHolds } from '../publish/kept-holds.ts';
 import { askTarget } from './ask-target.ts';
 
 export interface TargetVersions {
@@ -100,7 +100,7 @@ async function versions(context: RunContext, name: string, day: Day): Promise<Ta
   return found;
 }
 
-/** Nothing where no target can be asked: that is told among them. */
+/** Nothing where no target can be asked: that stands among them. */
 async function driftOf(context: RunContext, pipeline: string, fetchId: string): Promise<DriftRecord[]> {
   const select = `SELECT kind, field, count, example FROM etl.drift_by_fetch
     WHERE pipeline = ${quoteText(pipeline)} AND fetch_id = ${quoteText(fetchId)} ORDER BY kind, field`;

@@ -4,7 +4,7 @@ import type { Pipeline } from '../../core/pipeline.ts';
 import { daysOfInterest, horizonOf, type PlanInput } from '../../core/plan.ts';
 import type { SliceEntry } from '../../core/slices.ts';
 import type { RunContext } from '../context.ts';
-import { allCheckHolds } from '../publish/check-holds.ts';
+import { allCheckHolds } from '../publish/kept-holds.ts';
 
 /** `quiet`: a day on which look-ups, a file, a list or messages brought nothing new. */
 export type DayState = 'missing' | 'failed' | 'held' | 'open' | 'settled' | 'quiet';

@@ -110,7 +110,7 @@ function driftName({ pipeline, kind, field }: Pick<DriftRecord, 'pipeline' | 'ki
   return [pipeline, kind, field].join('\n');
 }
 
-/** What `etl.drift` says; nothing where no target can be asked: that is told among them. */
+/** What `etl.drift` says; nothing where no target can be asked: that stands among them. */
 async function driftInTarget(
   context: RunContext,
 ): Promise<ReadonlyMap<string, Pick<SeenDrift, 'count' | 'first_seen_at'>>> {

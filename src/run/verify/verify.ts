@@ -133,7 +133,7 @@ async function answersNeeded(context: RunContext, engine: Engine, pipeline: Pipe
     .rows(
       `SELECT fetch_id, min(${day})::VARCHAR AS "from", max(${day})::VARCHAR AS "to" FROM ${readParquet(files)} GROUP BY fetch_id`,
     )
-    .catch(() => []); // a file that cannot be read is told with the lake
+    .catch(() => []); // a file that cannot be read is reported with the lake
   for (const { fetch_id: id, from, to } of rows) needed.set(String(id), { from: from as Day, to: to as Day });
   return needed;
 }

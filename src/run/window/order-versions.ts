@@ -9,15 +9,15 @@ import { LIMITS } from '../../core/limits.ts';
 import { childrenOf, type Pipeline } from '../../core/pipeline.ts';
 import { type Engine, readParquet } from '../../engine/duckdb.ts';
 import type { Lake, SliceChange } from '../../lake/lake.ts';
+import type { ChangedSlice } from '../../normalise/changed-slices.ts';
 import { findOutdated, OUTDATED, type RunEnds, type Sight, takeVersions } from '../../normalise/order-versions.ts';
-import type { ChangedSlice } from '../../normalise/told-slices.ts';
 import { type KnownVersions, type Seed, seedVersions } from '../../normalise/version-slices.ts';
 import { runsBegun } from '../../store/runs.ts';
 import type { RunContext } from '../context.ts';
 import { meets, type WholeSlice, withoutKeys } from './moved.ts';
 
 /** A slice as it comes into the lake. */
-export interface ToldSlice {
+export interface ObservedSlice {
   readonly day: Day;
   readonly digest: string;
   /** Absolute path of its rows, null for none. */
@@ -25,7 +25,7 @@ export interface ToldSlice {
 }
 
 /** The slices whose rows the changes replace. */
-export function toldSlices(changes: readonly SliceChange[]): ToldSlice[] {
+export function observedSlices(changes: readonly SliceChange[]): ObservedSlice[] {
   return changes.flatMap((c) =>
     c.kind === 'replace' || c.kind === 'amend'
       ? [{ day: c.content.day, digest: c.content.digest, file: c.files.file }]
@@ -34,7 +34,7 @@ export function toldSlices(changes: readonly SliceChange[]): ToldSlice[] {
 }
 
 export interface Telling {
-  readonly slices: readonly ToldSlice[];
+  readonly slices: readonly ObservedSlice[];
   /** When the answer came, ISO 8601 UTC. */
   readonly at: string;
   readonly fetchId: string;
@@ -47,7 +47,7 @@ export function historyOf({ pipelines }: Pick<RunContext, 'pipelines'>, pipeline
   return childrenOf(pipelines, pipeline).find(({ versions }) => versions?.within === null) ?? null;
 }
 
-/** What the slices told change in the history: changes for the commit that changes the slices. */
+/** What slices change in the history: changes for the commit that changes the slices. */
 export async function versionChanges(
   context: RunContext,
   engine: Engine,
@@ -70,7 +70,7 @@ export async function versionChanges(
 }
 
 /**
- * What is left of a held slice where newer answers told other things of some of its items: these were seen on another day since,
+ * What is left of a held slice where newer answers say other things of some of its items: these were seen on another day since,
  * or gone from it, and an older answer does not take that back. Null where it can be released whole. The service is asked again.
  */
 export async function heldWithoutOutdated(
@@ -84,17 +84,17 @@ export async function heldWithoutOutdated(
   if (!versions || held.file === null) return null;
   const { day, digest, fetched_at: at } = held.content;
   const before = await filesBefore(context.lake, items, [{ day, digest, file: held.file }]);
-  const told = { days: [day], files: [held.file], before, at };
+  const observed = { days: [day], files: [held.file], before, at };
   try {
     const known = await knownVersions(context.lake, versions);
-    if ((await findOutdated(engine, { items, versions }, known, told)) === 0) return null;
+    if ((await findOutdated(engine, { items, versions }, known, observed)) === 0) return null;
     return await withoutKeys(engine, items, held, OUTDATED, outDir);
   } finally {
     await engine.run(`DROP TABLE IF EXISTS ${OUTDATED}`);
   }
 }
 
-/** When an answer was told: the instant, its day, and the ends of runs around it. */
+/** When an answer came: the instant, its day, and the ends of runs around it. */
 export function sightAt(context: RunContext, items: Pipeline, at: string): Sight {
   return {
     at,
@@ -116,10 +116,10 @@ async function runEndsAround({ state }: RunContext, { name }: Pipeline, at: stri
   return { before: ends.findLast(isBefore) ?? null, after: ends.find((end) => !isBefore(end)) ?? null };
 }
 
-/** A slice that is told as it was may be told because its file is damaged: the new one is as good. */
-async function filesBefore(lake: Lake, items: Pipeline, told: readonly ToldSlice[]): Promise<string[]> {
+/** A slice that is as it was may be there because its file is damaged: the new one is as good. */
+async function filesBefore(lake: Lake, items: Pipeline, observed: readonly ObservedSlice[]): Promise<string[]> {
   const slices = await lake.slices(items.name);
-  return told.flatMap(({ day, digest, file }) => {
+  return observed.flatMap(({ day, digest, file }) => {
     const entry = slices.get(day);
     if (!entry) return [];
     return (entry.content.digest === digest ? file : lake.rowsFile(entry)) ?? [];

@@ -10,9 +10,9 @@ import { guardSlice } from '../../core/guard.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
 import { prunedWords } from '../../core/pruned.ts';
 import type { FetchRecord, SliceContent } from '../../core/records.ts';
+import type { ChangedSlice } from '../../normalise/changed-slices.ts';
 import { normalise } from '../../normalise/normalise.ts';
 import { takeVersions, unfitting } from '../../normalise/order-versions.ts';
-import type { ChangedSlice } from '../../normalise/told-slices.ts';
 import type { Session } from '../session.ts';
 import { sliceProblem } from '../verify/slice-problem.ts';
 import { historyOf, knownVersions, sightAt } from './order-versions.ts';
@@ -82,18 +82,18 @@ async function remade(
   for (const [i, fetch] of (await answersOf(session, items, day)).entries()) {
     const outDir = path.join(folder, String(i));
     if (fetch.pruned_at !== undefined) throw prunedHistory(versions, day, fetch.pruned_at);
-    const told = await toldThen(session, items, fetch, day, outDir);
-    if (!told || told.content.digest === before?.digest) continue;
+    const observed = await observedThen(session, items, fetch, day, outDir);
+    if (!observed || observed.content.digest === before?.digest) continue;
     // What was held then, and not released since, was never known.
-    if (guardSlice(before, told.content, context.guard) && fetch.fetch_id !== current?.fetch_id) continue;
-    before = told.content;
+    if (guardSlice(before, observed.content, context.guard) && fetch.fetch_id !== current?.fetch_id) continue;
+    before = observed.content;
     const [changed]: ChangedSlice[] = await takeVersions(
       engine,
       history,
       { ...lake, files: () => (made?.file ? [made.file] : []), digest: () => null },
       {
         days: [day],
-        files: told.file === null ? [] : [told.file],
+        files: observed.file === null ? [] : [observed.file],
         before: [],
         ...sightAt(context, items, fetch.finished_at),
         fetchId: fetch.fetch_id,
@@ -129,8 +129,14 @@ async function answersOf({ context }: Session, items: Pipeline, day: Day): Promi
   return answers.sort((a, b) => (a.finished_at < b.finished_at ? -1 : 1));
 }
 
-/** The items of the day as an answer told them. */
-async function toldThen({ context, engine }: Session, items: Pipeline, fetch: FetchRecord, day: Day, outDir: string) {
+/** The items of the day as an answer has them. */
+async function observedThen(
+  { context, engine }: Session,
+  items: Pipeline,
+  fetch: FetchRecord,
+  day: Day,
+  outDir: string,
+) {
   const folder = path.join(outDir, 'answer');
   await mkdir(folder, { recursive: true });
   const taken = await takeFromVault(context, items, fetch, folder);

@@ -12,7 +12,7 @@ import type { HeldDay, Request, Requests, Wanted } from '../sources/source.ts';
 import type { Applied } from '../tally.ts';
 import { demandKnown } from '../verify/demand-answers.ts';
 import { amendLosers } from './moved.ts';
-import { heldWithoutOutdated, historyOf, seedHistory, toldSlices, versionChanges } from './order-versions.ts';
+import { heldWithoutOutdated, historyOf, observedSlices, seedHistory, versionChanges } from './order-versions.ts';
 import { fixHistory } from './remade-versions.ts';
 import { applyWindow, takeFromVault } from './window.ts';
 
@@ -110,7 +110,7 @@ export async function releaseDay(
   const file = rest ? rest.files.file : whole.file;
   const losers = await amendLosers(engine, context.lake, pipeline, [{ content, file }], amended);
   const versions = await versionChanges(context, engine, pipeline, {
-    slices: [{ day, digest: content.digest, file }, ...toldSlices(losers)],
+    slices: [{ day, digest: content.digest, file }, ...observedSlices(losers)],
     at: content.fetched_at,
     fetchId: content.fetch_id,
     outDir: versionsDir,

@@ -11,7 +11,7 @@ import { storedColumns } from '../../core/pipeline.ts';
 import { type Engine, quoteName, quoteText, readParquet } from '../../engine/duckdb.ts';
 import type { SliceChange } from '../../lake/lake.ts';
 import type { RunContext } from '../context.ts';
-import { toldSlices } from './order-versions.ts';
+import { observedSlices } from './order-versions.ts';
 
 /** Money is counted in millionths, the finest that a column holds. */
 export interface ItemChanges {
@@ -100,13 +100,13 @@ export async function whatChanges(
   changes: readonly SliceChange[],
 ): Promise<SliceChanges> {
   const before = await context.lake.slices(pipeline.name);
-  const told = toldSlices(changes).filter(({ day, digest }) => before.get(day)?.content.digest !== digest);
-  const known = told.flatMap(({ day }) => before.get(day) ?? []);
+  const observed = observedSlices(changes).filter(({ day, digest }) => before.get(day)?.content.digest !== digest);
+  const known = observed.flatMap(({ day }) => before.get(day) ?? []);
   const restatedDays = known.length;
   const about = { pipeline: pipeline.name, restatedDays };
-  if (told.length === 0 || !hasMoney(pipeline)) return { ...about, items: null };
+  if (observed.length === 0 || !hasMoney(pipeline)) return { ...about, items: null };
   const filesBefore = known.flatMap((entry) => context.lake.rowsFile(entry) ?? []);
-  const filesAfter = told.flatMap(({ file }) => file ?? []);
+  const filesAfter = observed.flatMap(({ file }) => file ?? []);
   const days = known.map(({ content }) => `DATE ${quoteText(content.day)}`);
   try {
     if (restatedDays === 0) {

@@ -20,7 +20,7 @@ import type { Applied } from '../tally.ts';
 import { damagedDays } from '../verify/slice-problem.ts';
 import { isKnownAnswer } from './checked.ts';
 import { amendLosers } from './moved.ts';
-import { seedHistory, toldSlices, versionChanges } from './order-versions.ts';
+import { observedSlices, seedHistory, versionChanges } from './order-versions.ts';
 import { whatChanges } from './what-changed.ts';
 
 export interface TakenIn {
@@ -155,7 +155,7 @@ async function commitWindow(
   const other = replaced.filter(({ content }) => before.get(content.day)?.content.digest !== content.digest);
   const losers = await amendLosers(engine, context.lake, pipeline, other, path.join(taken.folder, 'amended'));
   const versions = await versionChanges(context, engine, pipeline, {
-    slices: toldSlices([...decided, ...losers]),
+    slices: observedSlices([...decided, ...losers]),
     at: fetch.finished_at,
     fetchId: fetch.fetch_id,
     outDir: path.join(taken.folder, 'versions'),

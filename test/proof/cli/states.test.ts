@@ -69,11 +69,11 @@ describe('with requests under way and messages in the inbox', () => {
   it('plan counts what is due for which reason, and what the budget leaves out', async () => {
     await typed('run', 'push-messages', 'process-statuses');
     const { out } = await typed('plan', ...PUSHED);
-    expect(out).toContain('process-statuses: 2 calls for 1 open, 1 told\n');
+    expect(out).toContain('process-statuses: 2 calls for 1 open, 1 reported\n');
     expect(out).toContain('push-links: 1 call for 1 linked\n');
     const { pipelines } = JSON.parse((await typed('plan', '--json', 'process-statuses')).out);
     expect(pipelines).toEqual([
-      { pipeline: 'process-statuses', calls: 2, following: { due: { open: 1, told: 1 }, left_out: 0 } },
+      { pipeline: 'process-statuses', calls: 2, following: { due: { open: 1, reported: 1 }, left_out: 0 } },
     ]);
   });
 

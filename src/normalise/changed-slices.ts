@@ -1,7 +1,7 @@
 /**
- * Rows that were told and are new → the whole content of the slices that they change, and what of the told cannot be a row.
+ * Rows that were observed and are new → the whole content of the slices that they change, and what cannot be a row.
  *
- * In a table `told` of the pipeline stand the rows, in `fresh` which of them are new; the slices' own rows are added to them.
+ * In a table `observed` of the pipeline stand the rows, in `fresh` which of them are new; the slices' own rows are added to them.
  */
 import { isoTime } from '../core/clock.ts';
 import type { Day } from '../core/days.ts';
@@ -17,13 +17,13 @@ import {
   rowHashSql,
 } from '../engine/content.ts';
 import { type Engine, quoteList, quoteName, quoteText, type Row, readParquet } from '../engine/duckdb.ts';
+import { type ObservedRows, tableNames } from './observed.ts';
 import { writeSlices } from './parquet.ts';
 import { rejectHashes, writeRejects } from './rejects.ts';
-import { type Told, tableNames } from './told.ts';
 import { UNIT } from './typing.ts';
 
 /** What the lake holds of a pipeline. */
-export interface Held {
+export interface CurrentSlices {
   /** Rows of all slices that count as known. */
   readonly knownFiles: readonly string[];
   /** Rejects of all slices. */
@@ -33,10 +33,10 @@ export interface Held {
   readonly digest: (day: Day) => string | null;
 }
 
-/** What was told of a pipeline, and what the lake holds of it. */
-export interface ToldAndHeld {
-  readonly told: Told;
-  readonly held: Held;
+/** What was observed of a pipeline, and what the lake holds of it. */
+export interface Incoming {
+  readonly observed: ObservedRows;
+  readonly current: CurrentSlices;
 }
 
 /** What taking rows in needs besides them. */
@@ -67,17 +67,17 @@ export interface ChangedSlice {
 /** Makes table `refused`: rejects that the lake does not have yet. Returns how many were seen. */
 export async function collectRefused(
   engine: Engine,
-  { told: { pipeline }, held }: ToldAndHeld,
+  { observed: { pipeline }, current }: Incoming,
   { refusedFiles, timeZone, fetchId, atMs }: Taking,
 ): Promise<number> {
-  const { told, refused, fresh } = tableNames(pipeline);
+  const { observed, refused, fresh } = tableNames(pipeline);
   const today = `timezone(${quoteText(timeZone)}, TIMESTAMPTZ ${quoteText(isoTime(atMs))})::DATE`;
   const isPart = !isNamed(pipeline);
   const ofNewRows = isPart ? `AND _item IN (SELECT _item FROM ${fresh})` : '';
   await engine.run(
     `CREATE OR REPLACE TABLE ${refused} AS SELECT coalesce(fetch_id, ${quoteText(fetchId)}) AS fetch_id, ${PLACE} AS _item, coalesce(${quoteName(pipeline.day)}, ${today}) AS slice_day,
        split_part(_reject, ${UNIT}, 1) AS reason, split_part(_reject, ${UNIT}, 2) AS detail, coalesce(_raw, '') AS raw
-     FROM ${told} WHERE _reject IS NOT NULL ${ofNewRows}`,
+     FROM ${observed} WHERE _reject IS NOT NULL ${ofNewRows}`,
   );
   if (pipeline.versions?.refusedWhen) await addRefused(engine, pipeline, pipeline.versions);
   if (refusedFiles.length > 0)
@@ -89,25 +89,25 @@ export async function collectRefused(
   const { seen } = await engine.row(`SELECT count(*) AS seen FROM ${refused}`);
   if (Number(seen) === 0) return 0;
   const same = 'reason, detail, raw';
-  // Answers of several nights, as a replay takes them, tell what one after the other would have told: the first one counts.
+  // Answers of several nights, as a replay takes them, say what they would have said one after the other: the first one counts.
   await engine.run(
     `CREATE OR REPLACE TABLE ${refused} AS SELECT * FROM ${refused}
      QUALIFY fetch_id = first_value(fetch_id) OVER (PARTITION BY ${same} ORDER BY slice_day, fetch_id)`,
   );
-  if (held.rejectFiles.length > 0)
+  if (current.rejectFiles.length > 0)
     await engine.run(
-      `DELETE FROM ${refused} WHERE (${same}) IN (SELECT (${same}) FROM ${readParquet(held.rejectFiles)})`,
+      `DELETE FROM ${refused} WHERE (${same}) IN (SELECT (${same}) FROM ${readParquet(current.rejectFiles)})`,
     );
   return Number(seen);
 }
 
 /** A thing that the service refuses is a row, which ends what was known of it, and a reject, so that somebody looks at it. */
 async function addRefused(engine: Engine, pipeline: Pipeline, { of, refusedWhen }: Versions): Promise<void> {
-  const { told, refused } = tableNames(pipeline);
+  const { observed, refused } = tableNames(pipeline);
   const named = of.map((column) => `${quoteText(`${column}=`)} || ${quoteName(column)}::VARCHAR`);
   await engine.run(
     `INSERT INTO ${refused} SELECT fetch_id, ${PLACE}, ${quoteName(pipeline.day)}, 'refused', coalesce(reason, ''), concat_ws(' ', ${named.join(', ')})
-     FROM ${told} WHERE _reject IS NULL AND ${refusedWhen}`,
+     FROM ${observed} WHERE _reject IS NULL AND ${refusedWhen}`,
   );
 }
 
@@ -123,22 +123,22 @@ export interface ChangeOptions {
 /** The slices of a pipeline whose content becomes another one, written out. */
 export async function changedSlices(
   engine: Engine,
-  one: ToldAndHeld,
+  one: Incoming,
   input: Taking,
   options: ChangeOptions,
 ): Promise<ChangedSlice[]> {
-  const { pipeline } = one.told;
+  const { pipeline } = one.observed;
   const names = tableNames(pipeline);
   const day = quoteName(pipeline.day);
   const found = await engine.rows(
-    `SELECT DISTINCT ${day}::VARCHAR AS day FROM ${names.told} WHERE _item IN (SELECT _item FROM ${names.fresh} WHERE _new) AND _reject IS NULL
+    `SELECT DISTINCT ${day}::VARCHAR AS day FROM ${names.observed} WHERE _item IN (SELECT _item FROM ${names.fresh} WHERE _new) AND _reject IS NULL
      UNION SELECT DISTINCT slice_day::VARCHAR FROM ${names.refused}`,
   );
   const days = [...new Set([...found.map((row) => String(row.day) as Day), ...(options.alsoOn ?? [])])].sort();
   if (days.length === 0) return [];
   await gatherRows(engine, one, days, options.staying ?? 'true');
   const contents = (await contentsOf(engine, pipeline, days, input, options.at)).filter(
-    (content) => one.held.digest(content.day) !== content.digest,
+    (content) => one.current.digest(content.day) !== content.digest,
   );
   const output = { pipeline, outDir: input.outDir, fetchId: null };
   const withRows = contents.filter(({ rows }) => rows > 0);
@@ -156,7 +156,7 @@ export async function changedSlices(
 /** Makes view `rows` of what the slices hold and what is new, and adds the slices' rejects to table `refused`. */
 async function gatherRows(
   engine: Engine,
-  { told: { pipeline }, held }: ToldAndHeld,
+  { observed: { pipeline }, current }: Incoming,
   days: readonly Day[],
   staying: string,
 ): Promise<void> {
@@ -164,14 +164,14 @@ async function gatherRows(
   const columns = storedColumns(pipeline)
     .map((c) => quoteName(c.column))
     .join(', ');
-  const slices = days.map((day) => held.slice(day));
+  const slices = days.map((day) => current.slice(day));
   const files = slices.flatMap(({ file }) => file ?? []);
   const before = files.length
     ? `UNION ALL SELECT ${columns}, -1 AS _item FROM ${readParquet(files, ['union_by_name = true'])} WHERE ${staying}`
     : '';
   await engine.run(
     `CREATE OR REPLACE VIEW ${names.rows} AS SELECT *, ${rowHashSql(pipeline)} AS _hash, NULL AS _reject, false AS _duplicate FROM (
-       SELECT ${columns}, _item FROM ${names.told} WHERE _reject IS NULL AND _item IN (SELECT _item FROM ${names.fresh} WHERE _new) ${before})`,
+       SELECT ${columns}, _item FROM ${names.observed} WHERE _reject IS NULL AND _item IN (SELECT _item FROM ${names.fresh} WHERE _new) ${before})`,
   );
   const rejectFiles = slices.flatMap(({ rejectsFile }) => rejectsFile ?? []);
   if (rejectFiles.length > 0)

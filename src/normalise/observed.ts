@@ -1,7 +1,7 @@
 /**
- * What was told, against what was known: of the rows that look-ups and files bring, those that say something new.
+ * What was observed, against what was known: of the rows that look-ups and files bring, those that say something new.
  *
- * A thing (`versions.of`) is known by its newest row. Rows that were told later stand in the order of time behind it, and a row
+ * A key (`versions.of`) is known by its newest row. Rows that were observed later stand in the order of time behind it, and a row
  * is kept when it differs from the one before it. So one pass takes in a single night, several nights that a crash left
  * behind, or a whole history in a replay; and to take an answer in twice changes nothing.
  */
@@ -20,15 +20,15 @@ import { rowHashSql } from '../engine/content.ts';
 import { type Engine, quoteName, quoteText, readParquet } from '../engine/duckdb.ts';
 import { lineColumns, typedSelect } from './typing.ts';
 
-/** Rows as they were told, every value as text under the names of the declaration's fields. */
-export interface Told {
+/** Rows as they were observed, every value as text under the names of the declaration's fields. */
+export interface ObservedRows {
   readonly pipeline: Pipeline;
   /** A FROM item with the columns of `lineColumns` and those of CARRIED. */
   readonly source: string;
   readonly lines: number;
 }
 
-/** Besides the fields: the fetch, the place in its answer, the record as text for a reject, and for a part the item of its whole. */
+/** Besides the fields: the fetch, the place in its answer, the record as text for a reject, and for a child the item of its parent. */
 export const CARRIED = ['_f', '_n', '_raw', '_p'] as const;
 
 /** Lines in a file as such a source. */
@@ -48,26 +48,30 @@ export function sharing(source: string, shared: Readonly<Record<string, string>>
 /** Names of the tables that belong to a pipeline while its rows are taken in. */
 export function tableNames({ name }: Pipeline) {
   const at = (what: string) => quoteName(`${what} ${name}`);
-  return { told: at('told'), known: at('known'), fresh: at('fresh'), refused: at('refused'), rows: at('rows') };
+  return { observed: at('observed'), known: at('known'), fresh: at('fresh'), refused: at('refused'), rows: at('rows') };
 }
 
 export async function dropTables(engine: Engine, pipeline: Pipeline): Promise<void> {
-  const { told, known, fresh, refused, rows } = tableNames(pipeline);
+  const { observed, known, fresh, refused, rows } = tableNames(pipeline);
   await engine.run(`DROP VIEW IF EXISTS ${rows}`);
-  for (const table of [told, known, fresh, refused]) await engine.run(`DROP TABLE IF EXISTS ${table}`);
+  for (const table of [observed, known, fresh, refused]) await engine.run(`DROP TABLE IF EXISTS ${table}`);
 }
 
-/** Makes table `told`: the typed rows, with `_version`, the hash of what makes a difference. */
-export async function readTold(engine: Engine, { pipeline, source, lines }: Told, timeZone: string): Promise<void> {
-  const { told } = tableNames(pipeline);
+/** Makes table `observed`: the typed rows, with `_version`, the hash of what makes a difference. */
+export async function readObserved(
+  engine: Engine,
+  { pipeline, source, lines }: ObservedRows,
+  timeZone: string,
+): Promise<void> {
+  const { observed } = tableNames(pipeline);
   const rows = typedSelect(pipeline, source, null, timeZone, { hasExponents: true }, CARRIED);
   const fetched = quoteName(FETCH_COLUMN);
   // Without a line there is nothing that DuckDB could read columns from.
   const read = await engine.run(
-    `CREATE OR REPLACE TABLE ${told} AS SELECT * EXCLUDE (_f, _raw, _hash), CASE WHEN _reject IS NOT NULL THEN _raw END AS _raw, _f AS ${fetched}, ${versionHash(pipeline)} AS _version
+    `CREATE OR REPLACE TABLE ${observed} AS SELECT * EXCLUDE (_f, _raw, _hash), CASE WHEN _reject IS NOT NULL THEN _raw END AS _raw, _f AS ${fetched}, ${versionHash(pipeline)} AS _version
      FROM (${rows}) ${lines === 0 ? 'LIMIT 0' : ''}`,
   );
-  const { n } = await engine.row(`SELECT count(*) AS n FROM ${told}`);
+  const { n } = await engine.row(`SELECT count(*) AS n FROM ${observed}`);
   assert(Number(n) === lines, `${pipeline.name}: ${lines} lines were written, ${n} read (${read})`);
 }
 
@@ -77,7 +81,7 @@ function versionHash(pipeline: Pipeline): string {
   return rowHashSql(pipeline, [OBSERVED_ON, OBSERVED_FROM, ...of, ...aside]);
 }
 
-/** Makes table `known`: the newest row of every thing, from the lake's files; of all things, also those not told about. */
+/** Makes table `known`: the newest row of every thing, from the lake's files; of all keys, also those not observed now. */
 export async function readKnown(engine: Engine, pipeline: Pipeline, files: readonly string[]): Promise<void> {
   const { known } = tableNames(pipeline);
   const versions = versionsOf(pipeline);
@@ -94,8 +98,8 @@ export async function readKnown(engine: Engine, pipeline: Pipeline, files: reado
   );
 }
 
-/** A told set of rows that is the whole: what is not among them is gone. */
-export interface Whole {
+/** That rows are all there are: what is not among them is gone. */
+export interface Complete {
   readonly day: Day;
   /** ISO 8601. */
   readonly at: string;
@@ -104,70 +108,70 @@ export interface Whole {
   readonly gone: Readonly<Record<string, string>>;
 }
 
-/** Adds to `told` a row for every thing that was there and was not told. */
-export async function addGone(engine: Engine, pipeline: Pipeline, whole: Whole): Promise<void> {
-  const { told, known } = tableNames(pipeline);
+/** Adds to `observed` a row for every thing that was there and was not observed. */
+export async function addGone(engine: Engine, pipeline: Pipeline, complete: Complete): Promise<void> {
+  const { observed, known } = tableNames(pipeline);
   const versions = versionsOf(pipeline);
   const values = storedColumns(pipeline).map(({ column, kind }) => {
     const name = quoteName(column);
     if (versions.of.includes(column)) return `k.${name}`;
-    if (column === OBSERVED_ON) return `DATE ${quoteText(whole.day)} AS ${name}`;
-    if (column === OBSERVED_FROM) return `TIMESTAMPTZ ${quoteText(whole.at)} AS ${name}`;
-    if (column === FETCH_COLUMN) return `${quoteText(whole.fetchId)} AS ${name}`;
-    return `${whole.gone[column] ?? 'NULL'}::${DUCKDB_TYPE[kind]} AS ${name}`;
+    if (column === OBSERVED_ON) return `DATE ${quoteText(complete.day)} AS ${name}`;
+    if (column === OBSERVED_FROM) return `TIMESTAMPTZ ${quoteText(complete.at)} AS ${name}`;
+    if (column === FETCH_COLUMN) return `${quoteText(complete.fetchId)} AS ${name}`;
+    return `${complete.gone[column] ?? 'NULL'}::${DUCKDB_TYPE[kind]} AS ${name}`;
   });
-  const first = `(SELECT coalesce(max(_item), -1) FROM ${told})`;
+  const first = `(SELECT coalesce(max(_item), -1) FROM ${observed})`;
   await engine.run(
-    `INSERT INTO ${told} BY NAME SELECT *, ${versionHash(pipeline)} AS _version, '' AS _drift,
+    `INSERT INTO ${observed} BY NAME SELECT *, ${versionHash(pipeline)} AS _version, '' AS _drift,
        ${first} + row_number() OVER () AS _item FROM (
          SELECT ${values.join(', ')} FROM ${known} AS k WHERE k._present AND NOT EXISTS (
-           SELECT 1 FROM ${told} AS t WHERE t._reject IS NULL AND ${sameThing(versions, 't', 'k')}))`,
+           SELECT 1 FROM ${observed} AS t WHERE t._reject IS NULL AND ${sameThing(versions, 't', 'k')}))`,
   );
 }
 
 export interface Comparison {
-  /** Rows told that say something new. */
+  /** Rows observed that say something new. */
   readonly fresh: number;
-  /** Rows told twice at the same instant, of which one is enough. */
+  /** Rows observed twice at the same instant, of which one is enough. */
   readonly duplicates: number;
-  /** Things told about that were there before, and how many of them still are; of a whole, all that were and all that are. */
+  /** Keys observed that were there before, and how many of them still are; where the rows are all there are, all that were and all that are. */
   readonly present: number;
   readonly stillPresent: number;
 }
 
-/** Makes table `fresh`: the rows of `told` that are newer than what is known, and whether they differ from what was known before them. */
-export async function compare(engine: Engine, pipeline: Pipeline, isWhole: boolean): Promise<Comparison> {
-  const { told, known, fresh } = tableNames(pipeline);
+/** Makes table `fresh`: the rows of `observed` that are newer than what is known, and whether they differ from what was known before them. */
+export async function compare(engine: Engine, pipeline: Pipeline, isComplete: boolean): Promise<Comparison> {
+  const { observed, known, fresh } = tableNames(pipeline);
   const versions = versionsOf(pipeline);
   const things = versions.of.map(quoteName).join(', ');
   const from = quoteName(OBSERVED_FROM);
-  const newer = `FROM ${told} AS t LEFT JOIN ${known} AS k ON ${sameThing(versions, 't', 'k')}
+  const newer = `FROM ${observed} AS t LEFT JOIN ${known} AS k ON ${sameThing(versions, 't', 'k')}
     WHERE t._reject IS NULL AND (k.${from} IS NULL OR t.${from} > k.${from})`;
   const present = `coalesce(${versions.presentWhen}, false) AS _present, k._present AS _was`;
   const { n, things: distinct } = await engine.row(
-    `SELECT count(*) AS n, count(DISTINCT hash(${things})) AS things FROM ${told} WHERE _reject IS NULL`,
+    `SELECT count(*) AS n, count(DISTINCT hash(${things})) AS things FROM ${observed} WHERE _reject IS NULL`,
   );
-  const isToldOnce = n === distinct;
-  const rows = isToldOnce
+  const isEachOnce = n === distinct;
+  const rows = isEachOnce
     ? `SELECT t._item, ${present}, t._version IS DISTINCT FROM k._version AS _new, true AS _last ${newer}`
-    : severalTold(versions, `SELECT t.*, ${present}, k._version AS _known ${newer}`);
+    : severalTimes(versions, `SELECT t.*, ${present}, k._version AS _known ${newer}`);
   await engine.run(`CREATE OR REPLACE TABLE ${fresh} AS ${rows}`);
   const counts = await engine.row(
     `SELECT count(*) FILTER (_new) AS fresh, count(*) AS n, count(*) FILTER (_last AND _was) AS present,
        count(*) FILTER (_last AND _was AND _present) AS still, count(*) FILTER (_last AND _present) AS are FROM ${fresh}`,
   );
-  const { sound } = isToldOnce ? { sound: counts.n } : await engine.row(`SELECT count(*) AS sound ${newer}`);
+  const { sound } = isEachOnce ? { sound: counts.n } : await engine.row(`SELECT count(*) AS sound ${newer}`);
   const { were } = await engine.row(`SELECT count(*) FILTER (_present) AS were FROM ${known}`);
   return {
     fresh: Number(counts.fresh),
     duplicates: Number(sound) - Number(counts.n),
-    present: Number(isWhole ? were : counts.present),
-    stillPresent: Number(isWhole ? counts.are : counts.still),
+    present: Number(isComplete ? were : counts.present),
+    stillPresent: Number(isComplete ? counts.are : counts.still),
   };
 }
 
-/** Where things are told about more than once, each row is compared with the one before it. Of two of one instant the last counts. */
-function severalTold({ of }: Versions, later: string): string {
+/** Where a key is observed more than once, each row is compared with the one before it. Of two of one instant the last counts. */
+function severalTimes({ of }: Versions, later: string): string {
   const things = of.map(quoteName).join(', ');
   const from = quoteName(OBSERVED_FROM);
   return `SELECT _item, _present, _was, _version IS DISTINCT FROM coalesce(lag(_version) OVER line, _known) AS _new,
