@@ -18,7 +18,7 @@ import {
   fixOn,
   readChecks,
 } from '../../warehouse/checks.ts';
-import type { HoldRecord, HoldTold, LoadSlice, Target } from '../../warehouse/target.ts';
+import type { HoldRecord, LoadSlice, ShownHold, Target } from '../../warehouse/target.ts';
 import type { RunContext } from '../context.ts';
 
 /** A hold; where slices come with another pipeline's answers, that one's, since it is the one that people name. */
@@ -62,8 +62,8 @@ function holdIn({ target: _, check_name: check, slice_day, ...hold }: CheckHoldR
 }
 
 /** Whether they keep back the same contents for the same reasons. */
-export function sameHolds(some: readonly HoldTold[], others: readonly HoldTold[]): boolean {
-  const text = (holds: readonly HoldTold[]) =>
+export function sameHolds(some: readonly ShownHold[], others: readonly ShownHold[]): boolean {
+  const text = (holds: readonly ShownHold[]) =>
     JSON.stringify(holds.map((h) => [h.pipeline, h.slice_day, h.digest, h.detail]).sort());
   return text(some) === text(others);
 }
