@@ -10,7 +10,7 @@ approved AS (
   SELECT order_date, sum(commission) AS commission FROM warehouse.fact_order_item
   WHERE {on_days:order_date} AND status_group = 'approved' GROUP BY order_date
 ),
-told AS (
+reported AS (
   SELECT orders.slice_day,
     coalesce(CAST((promotions.sums ->> 'commission') AS DECIMAL(38,6)), 0) AS promotions_commission,
     coalesce(CAST((orders.sums ->> 'commission') AS DECIMAL(38,6)), 0) AS orders_commission,
@@ -30,7 +30,7 @@ differences AS (
     greatest(abs(promotions_commission), abs(orders_commission), abs(commissions_original)) AS most,
     abs(orders_approved - commissions_approved) AS approved_difference,
     greatest(abs(orders_approved), abs(commissions_approved)) AS most_approved
-  FROM told
+  FROM reported
 )
 SELECT slice_day, promotions_commission, orders_commission, commissions_original, orders_approved, commissions_approved
 FROM differences

@@ -3,7 +3,7 @@
 -- each: promotions, orders, commissions
 -- fix: look at the day in the partner platform; too few may be an outage or a report that was cut off, too many rows sent twice
 -- The newest day is not judged, since it may not be over; nor a day that has fewer than four such weekdays behind it, or too few
--- rows on them for chance to be told from a fault.
+-- rows on them for chance to be known from a fault.
 WITH loaded AS (
   SELECT account, slice_day, rows AS row_count FROM etl.receipt WHERE pipeline = '{pipeline}' AND superseded_at IS NULL
 ),

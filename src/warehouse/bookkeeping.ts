@@ -2,7 +2,7 @@
  * Runs, fetches, receipts, holds and drift: read and written alike in both engines, in the transaction of the
  * slices that they belong to. Rows and rejects do not come this way: they are many.
  *
- * Nothing here leans on keys or ON CONFLICT, because the DuckDB tables have neither; whoever writes holds the target's
+ * Nothing here leans on keys or ON CONFLICT, because the DuckDB tables have neither; who writes holds the target's
  * publishing lock, so looking and then writing is safe.
  */
 import { type Kysely, sql } from 'kysely';
@@ -11,7 +11,7 @@ import type { Day } from '../core/days.ts';
 import type { DriftRecord, FetchRecord, PrunedFetch, RunRecord } from '../core/records.ts';
 import type { BookkeepingTables, DriftTable, ReceiptTable, RunTable } from './bookkeeping-tables.ts';
 import { CHECK_KINDS, isCheckKind } from './check-drift.ts';
-import type { HoldRecord, HoldTold, LoadSlice, Publication, Receipts } from './target.ts';
+import type { HoldRecord, LoadSlice, Publication, Receipts, ShownHold } from './target.ts';
 
 export type Bookkeeping = Kysely<BookkeepingTables>;
 
@@ -121,8 +121,8 @@ export async function currentReceipts(db: Bookkeeping): Promise<Receipts> {
   return receipts;
 }
 
-/** What is kept back, as the target tells it. */
-export function holdsTold(db: Bookkeeping): Promise<HoldTold[]> {
+/** What is kept back, as the target shows it. */
+export function shownHolds(db: Bookkeeping): Promise<ShownHold[]> {
   return db
     .selectFrom('etl.hold')
     .select(['pipeline', sql<Day>`cast(slice_day as varchar)`.as('slice_day'), 'digest', 'detail'])

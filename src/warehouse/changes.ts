@@ -35,6 +35,6 @@ export async function changesFor(
 }
 
 /** Whether it is carried out also when no slice changes. */
-export function isAlways({ afresh = false, tellHolds = false }: Publication): boolean {
-  return afresh || tellHolds;
+export function isAlways({ afresh = false, showHolds = false }: Publication): boolean {
+  return afresh || showHolds;
 }

@@ -33,7 +33,7 @@ export async function proveChecks(engine: CheckEngine, checks: readonly Check[])
   for (const check of checks) await engine.prove(check, statementOf(engine, check, []));
 }
 
-/** What breaks the checks on the days that `daysOf` tells of each, or on any where it is null. */
+/** What breaks the checks on the days that `daysOf` gives for each, or on any where it is null. */
 export async function runChecks(
   engine: CheckEngine,
   checks: readonly Check[],
@@ -111,10 +111,10 @@ async function standingChecks(
   if (blocking.length > 0) throw new BlockedByChecks(blocking);
   const fetchOf = (b: BrokenCheck) =>
     scope(b).brought.get(b.day ?? '') ?? scope(b).calling.get(b.day ?? '')?.fetch_id ?? '';
-  const told = new Set(now);
-  const found = broken.map((b) => ({ isTold: told.has(b), warning: { ...b, fetch_id: fetchOf(b) } }));
+  const reported = new Set(now);
+  const found = broken.map((b) => ({ isReported: reported.has(b), warning: { ...b, fetch_id: fetchOf(b) } }));
   return {
-    warnings: found.filter(({ isTold }) => isTold).map(({ warning }) => warning),
+    warnings: found.filter(({ isReported }) => isReported).map(({ warning }) => warning),
     found: found.map(({ warning }) => warning),
     looked: checks.map((check) => ({ check, fetches: [...new Set(scopes.get(check.name)!.brought.values())] })),
   };

@@ -4,7 +4,7 @@
  * the other columns are evidence. Where the engines need different SQL it is `<name>.duckdb.sql` and `<name>.postgres.sql`.
  *
  * In front of it stand comment lines that say how it is meant:
- *   -- severity: block    (the slices concerned are kept back) or warn (they are published, and it is told)
+ *   -- severity: block    (the slices concerned are kept back) or warn (they are published, and it is reported)
  *   -- about: what holds where nothing is broken, in one sentence
  *   -- pipeline: whose slices it is about (one file for several: check-family.ts); where it only warns, others whose new slices call for it may follow behind commas
  *   -- fix: what a person does; D in it stands for the day

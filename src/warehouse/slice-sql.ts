@@ -17,7 +17,7 @@ export interface PipelineLoad {
   readonly pipeline: Pipeline;
   readonly slices: readonly LoadSlice[];
   readonly days: readonly Day[];
-  /** Told of rows as they are loaded. */
+  /** Called with rows as they are loaded. */
   readonly onRows?: PublishWatcher['onRows'] | undefined;
 }
 

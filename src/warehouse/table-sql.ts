@@ -18,7 +18,7 @@ export function onSlices(pipeline: Pipeline, days: readonly Day[]): string {
   return `${OF_ACCOUNT} AND ${onDays(pipeline.day, days)}`;
 }
 
-/** SQL for a row's key as it is told to people: `order_id 12, order_item_id 3`; `null` for a part of it that is not there. */
+/** SQL for a row's key as people read it: `order_id 12, order_item_id 3`; `null` for a part of it that is not there. */
 export function keyText(key: readonly string[]): string {
   const texts = key.map(
     (column) => `${quoteText(`${column} `)} || coalesce(CAST(${quoteName(column)} AS VARCHAR), 'null')`,

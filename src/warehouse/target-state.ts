@@ -1,5 +1,5 @@
 /** What a publication asks a target before it begins: in one reading, since each opens the warehouse. */
-import { type Bookkeeping, currentReceipts, holdsTold, newestRunId } from './bookkeeping.ts';
+import { type Bookkeeping, currentReceipts, newestRunId, shownHolds } from './bookkeeping.ts';
 import { lackingIn, type Schema } from './schema/schema.ts';
 import { settingsDiffer, type WarehouseSettings } from './settings.ts';
 import type { TargetState } from './target.ts';
@@ -14,6 +14,6 @@ export async function stateOf(db: Bookkeeping, schema: Schema, settings: Warehou
     receipts: await currentReceipts(db),
     isOutdated: isLacking || (await settingsDiffer(db, settings)),
     lastRunId: await newestRunId(db),
-    holds: await holdsTold(db),
+    holds: await shownHolds(db),
   };
 }

@@ -33,8 +33,8 @@ export interface HoldRecord {
   readonly held_at: string;
 }
 
-/** What tells one hold from another: the content that is kept back, and why. */
-export type HoldTold = Pick<HoldRecord, 'pipeline' | 'slice_day' | 'digest' | 'detail'>;
+/** What makes one hold another than the next: the content that is kept back, and why. */
+export type ShownHold = Pick<HoldRecord, 'pipeline' | 'slice_day' | 'digest' | 'detail'>;
 
 export interface PublishWatcher {
   /** So many more rows are loaded; not yet to be seen. */
@@ -60,13 +60,13 @@ export interface Publication {
   readonly afresh?: boolean;
   /** Checks that what was loaded must stand before it can be seen. */
   readonly checks?: readonly Check[];
-  /** Digests of slices that a person has released: they are published whatever blocks them, and it is told. */
+  /** Digests of slices that a person has released: they are published whatever blocks them, and it is reported. */
   readonly released?: ReadonlySet<string>;
   /** Record runs, fetches and holds also when no slice is to be loaded, because the holds are other ones now. */
-  readonly tellHolds?: boolean;
-  /** Told of loading and of checks. */
+  readonly showHolds?: boolean;
+  /** Gets spans of loading and of checks. */
   readonly tracer?: Tracer;
-  /** Told as it goes on, for people to see. */
+  /** Called as it goes on, for people to see. */
   readonly watcher?: PublishWatcher;
   /** What the publisher has read of the target just now; absent: it is asked. Under its lock it is asked again. */
   readonly known?: TargetState;
@@ -137,8 +137,8 @@ export interface TargetState {
   readonly isOutdated: boolean;
   /** Newest run recorded in the target with its end, or null; later ones are due for recording. */
   readonly lastRunId: string | null;
-  /** The holds that it tells. */
-  readonly holds: readonly HoldTold[];
+  /** The holds that it shows. */
+  readonly holds: readonly ShownHold[];
 }
 
 /** What a warehouse says of itself. Writes nothing. */

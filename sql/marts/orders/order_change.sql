@@ -1,4 +1,4 @@
--- A version that is there tells two things: how it came about, and, unless another one follows it on its day, how it ended. The version
+-- A version that is there says two things: how it came about, and, unless another one follows it on its day, how it ended. The version
 -- before it counts only where the two meet: between others the item was on another day. `steps` is 1 for final and 2 for payment:
 -- each value that is taken from the row before costs as much as reading the row.
 CREATE OR REPLACE VIEW mart.order_change AS
@@ -23,7 +23,7 @@ WITH seen AS (
   FROM warehouse.order_item_version
   WINDOW item AS (PARTITION BY order_date, order_id COLLATE "C", order_item_id COLLATE "C" ORDER BY observed_from)
 ),
-told AS (
+changes AS (
   SELECT
     order_date, order_id, order_item_id, site_code, frame_type, name, sub_id, chunk_name,
     CASE WHEN is_end THEN observed_to ELSE observed_from END AS changed_at,
@@ -62,4 +62,4 @@ SELECT
   CAST(coalesce(commission_after, 0) - coalesce(commission_before, 0) AS numeric(38,6)) AS commission_difference,
   CAST(coalesce(price_excl_vat_after * quantity_after, 0) - coalesce(price_excl_vat_before * quantity_before, 0) AS numeric(38,6))
     AS revenue_excl_vat_difference
-FROM told;
+FROM changes;

@@ -1,4 +1,4 @@
--- One pass over the index. The first version of an item on a day tells whether the day's first fetch had it, the last one whether it is
+-- One pass over the index. The first version of an item on a day shows whether the day's first fetch had it, the last one whether it is
 -- there now. A label that changed between them takes the item out of one group and into another, so each version counts in the group that
 -- it names itself.
 CREATE OR REPLACE VIEW mart.restatement AS

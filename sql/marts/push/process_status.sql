@@ -1,6 +1,6 @@
--- Process statuses, one row each: what was told last, also after the service has forgotten it.
+-- Process statuses, one row each: what the service said last, also after the service has forgotten it.
 CREATE OR REPLACE VIEW warehouse.process_status AS
-WITH told AS (
+WITH said AS (
   SELECT *, row_number() OVER (PARTITION BY process_status_id ORDER BY observed_from DESC) AS back
   FROM warehouse.process_status_version
   WHERE outcome = 'found'
@@ -16,22 +16,22 @@ WITH told AS (
 )
 SELECT
   newest.process_status_id,
-  told.entity_id,
-  told.event_type,
-  told.description,
-  told.status,
-  told.error_message,
-  told.create_timestamp,
+  said.entity_id,
+  said.event_type,
+  said.description,
+  said.status,
+  said.error_message,
+  said.create_timestamp,
   summed.started_here,
   summed.first_seen,
   summed.end_seen,
   summed.end_seen_on,
   newest.outcome <> 'found' AS is_forgotten,
-  told.links,
-  told.extra,
+  said.links,
+  said.extra,
   newest.fetch_id,
   newest.loaded_at
 FROM warehouse.process_status_version AS newest
 JOIN summed ON summed.process_status_id = newest.process_status_id
-LEFT JOIN told ON told.process_status_id = newest.process_status_id AND told.back = 1
+LEFT JOIN said ON said.process_status_id = newest.process_status_id AND said.back = 1
 WHERE newest.observed_to IS NULL;

@@ -34,8 +34,8 @@ WITH firsts AS (
         AND (asked.observed_to IS NULL OR asked.observed_to > ended.end_seen)
     )
     AND NOT EXISTS (
-      SELECT 1 FROM warehouse.fact_push_message AS told
-      WHERE told.resource = 'PROCESS_STATUS' AND told.resource_id = ended.process_status_id
+      SELECT 1 FROM warehouse.fact_push_message AS message
+      WHERE message.resource = 'PROCESS_STATUS' AND message.resource_id = ended.process_status_id
     )
   GROUP BY ended.end_seen_on
 ), days AS (

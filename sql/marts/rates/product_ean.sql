@@ -1,4 +1,4 @@
--- The newest EAN that the catalogue told for a product.
+-- The newest EAN that the catalogue named for a product.
 CREATE OR REPLACE VIEW warehouse.product_ean AS
 SELECT DISTINCT ON (bol_product_id) bol_product_id AS product_id, ean
 FROM warehouse.dim_product

@@ -15,7 +15,7 @@ WITH loaded AS (
     SELECT order_date, min(observed_from) AS known_from FROM warehouse.order_item_version GROUP BY order_date
   ) AS seen ON seen.order_date = receipts.slice_day
 ),
-told AS (
+reported AS (
   SELECT
     promotion_date AS day, site_code, frame_type, name, sub_id, 'promotions' AS report,
     sum(orders) AS orders, sum(commission) AS commission, CAST(NULL AS DECIMAL(38,6)) AS approved, CAST(NULL AS DECIMAL(38,6)) AS open,
@@ -116,7 +116,7 @@ summed AS (
     CAST(coalesce(sum(open) FILTER (WHERE report = 'commissions_then'), 0) AS DECIMAL(38,6)) AS commissions_then_open,
     CAST(coalesce(sum(excl_vat) FILTER (WHERE report = 'commissions_then'), 0) AS DECIMAL(38,6)) AS commissions_then_excl_vat,
     CAST(coalesce(sum(incl_vat) FILTER (WHERE report = 'commissions_then'), 0) AS DECIMAL(38,6)) AS commissions_then_incl_vat
-  FROM told
+  FROM reported
   GROUP BY day, site_code, frame_type, name, sub_id
 ),
 compared AS (

@@ -12,7 +12,7 @@ WITH receipts AS (
 loaded AS (
   SELECT *, (SELECT min(observed_from) FROM warehouse.order_item_version WHERE order_date = slice_day) AS known_from FROM receipts
 ),
-told AS (
+reported AS (
   SELECT
     promotion_date AS day, site_code, frame_type, name, sub_id, 'promotions' AS report,
     sum(orders) AS orders, sum(commission) AS commission, CAST(NULL AS numeric) AS approved, CAST(NULL AS numeric) AS open,
@@ -57,7 +57,7 @@ summed AS (
     CAST(coalesce(sum(incl_vat) FILTER (WHERE report = 'promotions'), 0) AS numeric(38,6)) AS promotions_revenue_incl_vat,
     CAST(coalesce(sum(incl_vat) FILTER (WHERE report = 'orders'), 0) AS numeric(38,6)) AS orders_revenue_incl_vat,
     CAST(coalesce(sum(incl_vat) FILTER (WHERE report = 'commissions'), 0) AS numeric(38,6)) AS commissions_revenue_incl_vat
-  FROM told
+  FROM reported
   GROUP BY day, site_code, frame_type, name, sub_id
 ),
 compared AS (

@@ -1,5 +1,5 @@
 CREATE OR REPLACE VIEW mart.sub_id_profit AS
-WITH told AS (
+WITH reported AS (
   SELECT
     promotion_date AS day, site_code, sub_id,
     sum(clicks) AS clicks, sum(impressions) AS impressions, sum(orders) AS orders,
@@ -40,7 +40,7 @@ sums AS (
     CAST(coalesce(sum(approved_commission), 0) AS numeric(38,6)) AS approved_commission,
     CAST(coalesce(sum(lost_commission), 0) AS numeric(38,6)) AS lost_commission,
     CAST(coalesce(sum(paid_commission), 0) AS numeric(38,6)) AS paid_commission
-  FROM told
+  FROM reported
   GROUP BY day, site_code, sub_id
 )
 SELECT

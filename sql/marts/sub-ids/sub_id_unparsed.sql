@@ -1,5 +1,5 @@
 CREATE OR REPLACE VIEW mart.sub_id_unparsed AS
-WITH told AS (
+WITH reported AS (
   SELECT
     promotion_date AS day, sub_id, max(sub_id) AS label, sum(clicks) AS clicks, sum(orders) AS orders, sum(commission) AS commission,
     CAST(0 AS bigint) AS items, CAST(NULL AS numeric(38,6)) AS items_commission
@@ -21,7 +21,7 @@ sums AS (
     CAST(coalesce(sum(commission), 0) AS numeric(38,6)) AS commission,
     CAST(sum(items) AS bigint) AS items,
     CAST(coalesce(sum(items_commission), 0) AS numeric(38,6)) AS items_commission
-  FROM told
+  FROM reported
   GROUP BY day, sub_id
 ),
 readings AS (

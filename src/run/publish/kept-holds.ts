@@ -9,7 +9,7 @@ import { isoTime } from '../../core/clock.ts';
 import type { Day } from '../../core/days.ts';
 import { childrenOf, type Pipeline } from '../../core/pipeline.ts';
 import { type CheckHoldRow, readCheckHolds, writeCheckHolds, writeReleased } from '../../store/check-holds.ts';
-import type { HoldRecord, HoldTold } from '../../warehouse/target.ts';
+import type { HoldRecord, ShownHold } from '../../warehouse/target.ts';
 import type { RunContext } from '../context.ts';
 
 /** A hold; where slices come with another pipeline's answers, that one's, since it is the one that people name. */
@@ -48,8 +48,8 @@ function holdIn({ target: _, check_name: check, slice_day, ...hold }: CheckHoldR
 }
 
 /** Whether they keep back the same contents for the same reasons. */
-export function sameHolds(some: readonly HoldTold[], others: readonly HoldTold[]): boolean {
-  const text = (holds: readonly HoldTold[]) =>
+export function sameHolds(some: readonly ShownHold[], others: readonly ShownHold[]): boolean {
+  const text = (holds: readonly ShownHold[]) =>
     JSON.stringify(holds.map((h) => [h.pipeline, h.slice_day, h.digest, h.detail]).sort());
   return text(some) === text(others);
 }

@@ -148,10 +148,10 @@ async function publishAttempt(
     const watcher = watching(context, target, slices);
     const run = ending(attempt.holds);
     const holds = withoutTwice([...inLake, ...attempt.holds]);
-    const tellHolds = !sameHolds(state.holds, holds);
+    const showHolds = !sameHolds(state.holds, holds);
     // A changed setting, a newer program's tables, and what is held or no longer held, are published like a changed slice: views must
     // say it at once.
-    if (slices.length === 0 && !tellHolds && !isOutdated) return null;
+    if (slices.length === 0 && !showHolds && !isOutdated) return null;
     recorded ??= await recordedWith(context, lastRunId, run.run_id, drift);
     try {
       return await target.publish({
@@ -161,7 +161,7 @@ async function publishAttempt(
         slices,
         afresh,
         checks,
-        tellHolds,
+        showHolds,
         tracer: context.tracer,
         watcher,
         // A try that failed may have come to pass all the same.

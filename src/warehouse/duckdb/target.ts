@@ -48,7 +48,7 @@ export interface DuckdbTargetOptions {
   readonly clock: Clock;
   /** All pipelines whose tables the warehouse has. */
   readonly pipelines: readonly Pipeline[];
-  /** What views are told; absent: nothing. */
+  /** What views need to know; absent: nothing. */
   readonly settings?: WarehouseSettings;
 }
 
@@ -56,7 +56,7 @@ type Changed = Pick<PublishResult, 'slices' | 'rows' | 'warnings'>;
 
 const NOTHING: Changed = { slices: 0, rows: 0, warnings: [] };
 
-/** Taken by whoever changes the file. */
+/** Taken to change the file. */
 const PUBLISH_LOCK = 'publish-warehouse.duckdb';
 /** How long a publication waits for another one into the same file. */
 const LOCK_WAIT_MS = 30_000;
@@ -206,9 +206,9 @@ class DuckdbTarget implements Target {
       } finally {
         engine.close();
       }
-      const { isWritten, ...told } = done;
+      const { isWritten, ...changed } = done;
       if (isWritten) await this.warehouse.putInPlace(next);
-      return { ...told, copyMs };
+      return { ...changed, copyMs };
     } catch (cause) {
       if (!(cause instanceof EtlError)) await this.warehouse.proveWhole(); // What could not be changed may be a copy of what is damaged.
       throw this.publishError(cause);

@@ -6,7 +6,7 @@
  * A publication copies the current file to `<workDir>/publish-duckdb/warehouse.next.duckdb`, changes the copy, closes and syncs it
  * and renames it over the current one. Hence:
  * - a crash at any point leaves the old file whole, and what it left in the work folder goes with the next publication;
- * - whoever has the old file open keeps reading the old rows, whoever opens it afterwards sees the new ones;
+ * - who has the old file open keeps reading the old rows, who opens it afterwards sees the new ones;
  * - nobody who has the file open, for reading or for writing, holds a publication up.
  *
  * `warehouse.duckdb.wal` is never ours. A program that has opened the file for writing leaves one there, and DuckDB would apply
@@ -84,7 +84,7 @@ export class WarehouseFile {
     try {
       return await work();
     } catch (thrown) {
-      // DuckDB says what broke and not of what kind it is; only a look at everything tells.
+      // DuckDB says what broke and not of what kind it is; only a look at everything shows it.
       if (!(thrown instanceof EtlError)) await this.prove(engine);
       throw thrown;
     }
@@ -117,7 +117,7 @@ export class WarehouseFile {
     try {
       return await Engine.open({ file: this.path, readOnly: true, tempDir: this.ownFolder(), memoryMiB });
     } catch {
-      return null; // The copy tells whether it is damaged or only in use.
+      return null; // The copy shows whether it is damaged or only in use.
     }
   }
 

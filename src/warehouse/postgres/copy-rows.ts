@@ -30,7 +30,7 @@ const CHUNK_BYTES = 256 * 1024;
 /**
  * Copies all rows of the files; returns how many.
  * Errors: `failed/lake_rows` when the files cannot be read, or gave another number of rows than expected: DuckDB's stream ends
- * without an error when reading fails half-way (151,552 of 1,000,000 rows arrived), so only the count tells.
+ * without an error when reading fails half-way (151,552 of 1,000,000 rows arrived), so only the count shows it.
  */
 export async function copyRows(
   client: Client,
@@ -69,7 +69,7 @@ async function send(chunks: AsyncIterable<Buffer>, copy: CopyStreamQuery): Promi
       if (!copy.write(chunk)) await Promise.race([once(copy, 'drain'), done]);
     }
   } catch (error) {
-    if (!failed) copy.destroy(asError(error)); // tells the server that the COPY is off
+    if (!failed) copy.destroy(asError(error)); // so the server knows that the COPY is off
     await done.catch(() => undefined);
     throw error;
   }

@@ -37,7 +37,7 @@ const REJECT_COLUMNS: readonly CopyColumn[] = [
  */
 const MUCH_ROWS = 10_000;
 /**
- * And whoever reads a table of facts first, before the server has looked at it by itself, when so much of it is new; of versions already
+ * And who reads a table of facts first, before the server has looked at it by itself, when so much of it is new; of versions already
  * when less is, because this very publication reads them. A look at a long history takes seconds.
  */
 const ANALYSED_SHARE = { facts: 0.1, versions: 0.02 };

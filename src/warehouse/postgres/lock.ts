@@ -14,7 +14,7 @@ const POLL_MS = 100;
 
 /**
  * Takes the lock for the rest of the transaction. It asks again and again, because a session that waits inside the server
- * could not be told to stop waiting by our clock.
+ * could not be made to stop waiting by our clock.
  * Errors: `locked/publish`, naming who has it.
  */
 export async function takeLock(client: Client, clock: Clock): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * Connections to Postgres, and transactions on them. A connection that breaks is noticed, thrown away, and told as `retry/…`.
- * A transaction whose COMMIT got no answer is told as `retry/commit_unknown`: it may or may not have happened, which the receipts
+ * Connections to Postgres, and transactions on them. A connection that breaks is noticed, thrown away, and reported as `retry/…`.
+ * A transaction whose COMMIT got no answer is reported as `retry/commit_unknown`: it may or may not have happened, which the receipts
  * tell on the next try.
  */
 import pg from 'pg';

@@ -50,7 +50,7 @@ export interface PostgresTargetOptions {
   readonly clock: Clock;
   /** All pipelines whose tables the warehouse has. */
   readonly pipelines: readonly Pipeline[];
-  /** What views are told; absent: nothing. */
+  /** What views need to know; absent: nothing. */
   readonly settings?: WarehouseSettings;
 }
 

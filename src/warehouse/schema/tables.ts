@@ -60,7 +60,7 @@ export function tableColumns(pipeline: Pipeline, engine: TargetName): TableColum
 }
 
 /**
- * What makes a pipeline's table. The account ends its key: whoever looks for rows by the rest of it, as views do, finds them too.
+ * What makes a pipeline's table. The account ends its key: a look for rows by the rest of it, as in views, finds them too.
  */
 export function createTable(pipeline: Pipeline, engine: TargetName, indexed: IndexedDays): string[] {
   const table = `warehouse.${quoteName(pipeline.table)}`;

@@ -144,7 +144,7 @@ export function checking(newWarehouse: NewWarehouse): void {
       await target.publish(publicationOf('r1', [made], { checks: [both], drift }));
       expect(await found()).toEqual([['orders', 'f-commissions', 'check:mine', 'slice_day', '1']]);
       const field = { ...noted, pipeline: 'commissions', kind: 'unknown_field', field: 'x' };
-      await target.publish(publicationOf('r2', [], { drift: [field], tellHolds: true }));
+      await target.publish(publicationOf('r2', [], { drift: [field], showHolds: true }));
       expect((await found()).map(([, , kind]) => kind).sort()).toEqual(['check:mine', 'unknown_field']);
     });
   });
@@ -164,7 +164,7 @@ export function checking(newWarehouse: NewWarehouse): void {
       rows_before: 0,
     };
     const holds = [{ ...hold, fetch_id, held_at: '2026-05-04T00:00:00.000Z' }];
-    expect(await target.publish(publicationOf('r2', [], { holds, tellHolds: true }))).toMatchObject({ slices: 0 });
+    expect(await target.publish(publicationOf('r2', [], { holds, showHolds: true }))).toMatchObject({ slices: 0 });
     expect(await rowsOf(target, 'SELECT pipeline, slice_day, reason FROM etl.hold')).toEqual([
       ['orders', SECOND, 'check'],
     ]);
