@@ -12,54 +12,47 @@ export interface LookupRecord {
   readonly text: string;
 }
 
-/** Bulk commissions are a list under a name. */
-function framedList(list: string, shape: Shape | undefined): string {
-  const whole = `{"commissions":[${list}]}`;
-  switch (shape) {
-    case undefined:
-      return whole;
-    case 'array':
-      return `[${list}]`;
-    case 'no-items':
-      return '{}';
-    case 'null-items':
-      return '{"commissions":null}';
-    case 'text-items':
-      return '{"commissions":"none"}';
-    case 'empty':
-      return '';
-    case 'trailing-text':
-      return `${whole}\nOK`;
-    case 'second-document':
-      return `${whole}{"commissions":[]}`;
-    case 'trailing-comma':
-      return `{"commissions":[${list},]}`;
-  }
+/** A value with what stands around it in the answer. */
+interface Frame {
+  readonly before: string;
+  readonly value: string;
+  readonly after: string;
+  /** What an array of the records would hold. */
+  readonly records: string;
+  /** A sound answer about nothing. */
+  readonly nothing: string;
 }
 
+/** Bulk commissions are a list under a name. */
+const listFrame = (records: string): Frame => ({
+  before: '{"commissions":',
+  value: `[${records}]`,
+  after: '}',
+  records,
+  nothing: '{"commissions":[]}',
+});
+
 /** A single commission or a product is the whole answer. */
-function framedRecord(record: string, shape: Shape | undefined): string {
-  switch (shape) {
-    case undefined:
-      return record;
-    case 'array':
-      return `[${record}]`;
-    case 'no-items':
-      return '{}';
-    case 'null-items':
-      return 'null';
-    case 'text-items':
-      return '"none"';
-    case 'empty':
-      return '';
-    case 'trailing-text':
-      return `${record}\nOK`;
-    case 'second-document':
-      return `${record}{}`;
-    case 'trailing-comma':
-      return `${record.slice(0, -1)},}`;
-  }
-}
+const recordFrame = (record: string): Frame => ({
+  before: '',
+  value: record,
+  after: '',
+  records: record,
+  nothing: '{}',
+});
+
+const whole = ({ before, value, after }: Frame) => `${before}${value}${after}`;
+
+const SHAPED: Readonly<Record<Shape, (frame: Frame) => string>> = {
+  array: ({ records }) => `[${records}]`,
+  'no-items': () => '{}',
+  'null-items': ({ before, after }) => `${before}null${after}`,
+  'text-items': ({ before, after }) => `${before}"none"${after}`,
+  empty: () => '',
+  'trailing-text': (frame) => `${whole(frame)}\nOK`,
+  'second-document': (frame) => whole(frame) + frame.nothing,
+  'trailing-comma': ({ before, value, after }) => `${before}${value.slice(0, -1)},${value.slice(-1)}${after}`,
+};
 
 /** The answer's body. Under faults it is bytes, since what they write need not be UTF-8. */
 export function lookupBody(
@@ -67,10 +60,11 @@ export function lookupBody(
   records: readonly LookupRecord[],
   { shape, items }: CallFaults,
 ): string | Iterable<Buffer> {
-  const framed = endpoint === 'commission-bulk' ? framedList : framedRecord;
-  if (shape === undefined && items.length === 0) return framed(records.map(({ text }) => text).join(','), undefined);
+  const frameOf = endpoint === 'commission-bulk' ? listFrame : recordFrame;
+  if (shape === undefined && items.length === 0) return whole(frameOf(records.map(({ text }) => text).join(',')));
   const texts = records.map(({ ean, text }, position) =>
     itemUnder(items, endpoint, { text: asBytes(text), position, ean }),
   );
-  return [Buffer.from(framed(texts.filter((text) => text !== '').join(','), shape), 'latin1')];
+  const frame = frameOf(texts.filter((text) => text !== '').join(','));
+  return [Buffer.from(shape === undefined ? whole(frame) : SHAPED[shape](frame), 'latin1')];
 }
