@@ -5,7 +5,7 @@ import { dayAt, isDay } from '../../../src/core/days.ts';
 import { hostileText } from './hostile.ts';
 import { fixed } from './plain-json.ts';
 import { type Subject, textOf, utf8 } from './subject.ts';
-import { cellsIn, handedOver, typedCells } from './typed.ts';
+import { cellsIn, typedCells } from './typed.ts';
 import { isCalendarDay } from './values.ts';
 
 const HOUR_MS = 3_600_000;
@@ -81,7 +81,7 @@ async function prove(input: Uint8Array): Promise<void> {
     const { row } = typed.cells[i]!;
     const value = JSON.parse(json) as unknown;
     if (typeof value !== 'string') continue;
-    assert.equal(row?.time, handedOver(fixed(value)));
+    assert.equal(row?.time, fixed(value));
     const wanted = wantedOf(fixed(value));
     const told = [row.local_time, row.utc_time].map((text) => text ?? null);
     if (told[0] === null) strange++;

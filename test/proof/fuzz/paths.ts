@@ -21,7 +21,6 @@ import {
   plainJson,
 } from './plain-json.ts';
 import { type Subject, utf8 } from './subject.ts';
-import { handedOver } from './typed.ts';
 import { type Wanted, wantedOf } from './values.ts';
 
 const DAYS = ['2026-03-18', '2026-03-19'];
@@ -82,7 +81,7 @@ function rowOf(item: Plain): Row | null {
 }
 
 function asHandedOver(cells: Readonly<Record<string, string | null>>): string {
-  return JSON.stringify(columns.map(({ column }) => (cells[column] === null ? null : handedOver(cells[column]!))));
+  return JSON.stringify(columns.map(({ column }) => cells[column]));
 }
 
 /** Beside the answer: what it is told to say. */

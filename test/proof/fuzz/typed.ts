@@ -57,11 +57,6 @@ export interface TypedCells {
   readonly drift: ReadonlyMap<string, number>;
 }
 
-/** DuckDB's client leaves out a byte order mark at the beginning of a text that it hands over; in the file it stands. */
-export function handedOver(text: string): string {
-  return text.startsWith('\ufeff') ? text.slice(1) : text;
-}
-
 /** Cells as lines of text, `<field> <JSON>`; what is no JSON stands for the text that it is. */
 export function cellsIn(text: string): Cell[] {
   return text.split('\n').flatMap((line) => {
