@@ -1,6 +1,6 @@
 /**
  * Settings: config/default.yaml ← config/local.yaml (or the file named by PARTNER_ETL_CONFIG) ← environment,
- * as one object that nobody can change. Everything that is wrong is told at once.
+ * as one object that nobody can change. Everything that is wrong is reported at once.
  */
 import path from 'node:path';
 import { pipelines as shipped } from '../pipelines/index.ts';
@@ -109,7 +109,7 @@ export interface Config extends Partners {
   readonly alerts: AlertSettings;
   /** Settings files that were read, as shown to people, the overriding one last. */
   readonly files: readonly string[];
-  /** To be told to the operator; nothing that stops anything. */
+  /** For the operator to see; nothing that stops anything. */
   readonly warnings: readonly string[];
 }
 
@@ -143,10 +143,10 @@ export async function loadConfig(sources: ConfigSources): Promise<Config> {
   const { settings, problems: inFiles } = overlay(pipelines, base, over, fromEnv.baseUrl, secretsIn(env));
   const pairs = await readPairs(settings, env, cwd);
   const page = await readPageToken(env, cwd);
-  const told = await readAlerts(settings, env, cwd);
+  const alerting = await readAlerts(settings, env, cwd);
   const problems: Problem[] = [
     ...[...inFiles, ...fromEnv.problems, ...pairs.problems],
-    ...[...page.problems, ...told.problems],
+    ...[...page.problems, ...alerting.problems],
   ];
   if (settings !== null && !settings.targets.duckdb.enabled && variable(env, 'PARTNER_ETL_POSTGRES_URL') === null)
     problems.push({
@@ -162,7 +162,7 @@ export async function loadConfig(sources: ConfigSources): Promise<Config> {
       accepted:
         'password and rows would be sent in clear to another machine: add ?sslmode=verify-full, or set targets.postgres.requireTls to false where the network is trusted',
     });
-  if (settings === null || told.alerts === null || problems.length > 0) throw refuse(problems);
+  if (settings === null || alerting.alerts === null || problems.length > 0) throw refuse(problems);
 
   const addresses = {
     baseUrl: fromEnv.baseUrl ?? settings.service.baseUrl,
@@ -182,9 +182,9 @@ export async function loadConfig(sources: ConfigSources): Promise<Config> {
     targets: { duckdb: settings.targets.duckdb.enabled, postgresUrl: fromEnv.postgresUrl },
     guards: settings.guards,
     retention: settings.retention,
-    alerts: told.alerts,
+    alerts: alerting.alerts,
     files: over === null ? [base.name] : [base.name, over.name],
-    warnings: [...fromEnv.warnings, ...pairs.warnings, ...page.warnings, ...told.warnings],
+    warnings: [...fromEnv.warnings, ...pairs.warnings, ...page.warnings, ...alerting.warnings],
   });
   return { ...config, declared: pipelines };
 }

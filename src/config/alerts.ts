@@ -29,7 +29,7 @@ export interface AlertSettings {
   /** How this installation is called in a message. */
   readonly title: string;
   readonly causes: Section['causes'];
-  /** After so many hours a cause that lasts is told again. */
+  /** After so many hours a cause that lasts is reported again. */
   readonly remindHours: number;
   /** How late a pipeline may be. */
   readonly freshness: readonly { readonly pipeline: string; readonly hours: number }[];

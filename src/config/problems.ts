@@ -1,4 +1,4 @@
-/** What is wrong with the settings, told all at once: where, which key, what stands there, what is accepted. */
+/** What is wrong with the settings, all at once: where, which key, what stands there, what is accepted. */
 import { EtlError } from '../core/errors.ts';
 import { redact } from '../core/redact.ts';
 

@@ -26,7 +26,7 @@ export function logWith(log: Log, fields: Readonly<Record<string, unknown>>): Lo
 }
 
 /** A field of a line about an error that the command tells people when it ends: as text it is said there, with its fix, and once. */
-export const SAID_AT_END = Symbol('told at the end');
+export const SAID_AT_END = Symbol('said at the end');
 
 /** What an error concerns, as fields of a line. */
 export function fieldsAbout({ pipeline, day, window, requestId, target, file }: Concern): Record<string, string> {

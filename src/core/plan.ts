@@ -16,7 +16,7 @@ export type DueReason = 'missing' | 'outdated' | 'moved' | 'lookback' | 'unsettl
 /** What is known of a slice. */
 export interface SliceState {
   readonly day: Day;
-  /** The day on which the service last told its content. */
+  /** The day on which the service last sent its content. */
   readonly checkedOn: Day;
   readonly settled: boolean;
   readonly version: number;

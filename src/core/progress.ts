@@ -2,7 +2,7 @@
 export interface Progress {
   /** A pipeline begins, with this many windows (or calls, or files) before it. Without a budget it makes no calls. */
   begin(pipeline: string, windows: number, unit?: ProgressUnit, budget?: ProgressBudget): void;
-  /** What it is at now, where that is not told by its windows. */
+  /** What it is at now, where that is not said by its windows. */
   step(pipeline: string, what: string): void;
   /** A window of it is done. */
   window(pipeline: string, done: WindowDone): void;
@@ -26,7 +26,7 @@ export type WaitReason =
   | 'retry-after'
   /** The service says that no call is left. */
   | 'rate-limit'
-  /** Another process was told one of the two. */
+  /** Another process was given one of the two. */
   | 'another'
   /** Our own budget is used up. */
   | 'budget';

@@ -174,7 +174,7 @@ export interface FollowingSettings {
   readonly callsPerNight: number;
 }
 
-/** Processes that were started here or that a push message told of; links of push messages. */
+/** Processes that were started here or that a push message named; links of push messages. */
 export function following(keys: 'processes' | 'links', usual: FollowingSettings): PipelineSource {
   const settings = { shape: { callsPerNight: callsPerNight() }, usual };
   return { ...NOT_CALLED, kind: 'keys', area: 'retailer', isPushed: true, settings, keys };

@@ -119,11 +119,11 @@ export function contentOf(row: Row): Pick<SliceContent, 'rows' | 'sums' | 'settl
 /** A slice that holds nothing, as an answer says it. */
 export function emptySlice(
   pipeline: Pipeline,
-  told: Pick<SliceContent, 'day' | 'fetch_id' | 'fetched_at'>,
+  about: Pick<SliceContent, 'day' | 'fetch_id' | 'fetched_at'>,
 ): SliceContent {
   return {
     ...{ rows: 0, rejects: 0, duplicates: 0, sums: {}, settled: true, key_min: null, key_max: null },
-    ...told,
+    ...about,
     digest: digestOf(pipeline, NO_HASHES, NO_HASHES),
     version: pipeline.version,
   };

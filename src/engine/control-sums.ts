@@ -8,7 +8,7 @@ import { type ColumnKind, isSummed } from '../core/columns.ts';
 import type { ControlSums } from '../core/records.ts';
 import { quoteName } from './duckdb.ts';
 
-/** Sums leave a statement under the column's name behind this, so that they are told from whatever else it selects. */
+/** Sums leave a statement under the column's name behind this, so that they are distinguished from whatever else it selects. */
 const PREFIX = 'sum_';
 
 export interface SumExpression {

@@ -1,5 +1,5 @@
 /**
- * Values of a column that are to be spelled otherwise, in SQL that DuckDB and Postgres understand alike. What they become is told by a
+ * Values of a column that are to be spelled otherwise, in SQL that DuckDB and Postgres understand alike. What they become is said by a
  * function of ours and not by SQL: the distinct texts that may be concerned come out, and pairs of old and new go in.
  */
 import { quoteText } from './duckdb.ts';

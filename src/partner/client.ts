@@ -106,7 +106,7 @@ export class PartnerClient {
     const over = new AbortController();
     const unlink = passOn(call.signal, stop);
     try {
-      await token.get(call.signal); // a refusal shall be told before the call queues, and cost no turn
+      await token.get(call.signal); // a refusal is to be reported before the call queues, and cost no turn
       const turn = await pacing.turn(call.endpoint, call.budget, { signal: call.signal });
       const { totalMs } = settings.timeouts;
       const timeout = () =>
@@ -151,7 +151,7 @@ export class PartnerClient {
     }
   }
 
-  /** One try, told to the tracer: by its path without the query, and without what was sent. */
+  /** One try, reported to the tracer: by its path without the query, and without what was sent. */
   private traced<T>(trip: Trip<T>, turn: Turn): Promise<Fetched<T>> {
     const { tracer = noTracer, runId } = this.options;
     const { method, endpoint, about } = trip.call;

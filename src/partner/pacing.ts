@@ -41,7 +41,7 @@ export interface PacingOptions {
   readonly state: State;
   readonly clock: Clock;
   readonly log: Log;
-  /** Told when calls begin to wait for long; absent: nobody asks. */
+  /** Called when calls begin to wait for long; absent: nobody asks. */
   readonly onWait?: (wait: CallWait) => void;
 }
 
@@ -120,8 +120,8 @@ class EndpointQueue {
   private running = 0;
   private tickets = 0;
   private isDriven = false;
-  /** Until when a wait was told last. */
-  private toldUntilMs = Number.NEGATIVE_INFINITY;
+  /** Until when a wait was shown last. */
+  private shownUntilMs = Number.NEGATIVE_INFINITY;
   /** Counts what may let somebody go earlier than was thought. */
   private changes = 0;
   private wake: () => void = () => undefined;
@@ -266,11 +266,11 @@ class EndpointQueue {
     this.wake();
   }
 
-  /** Told once, and again where it becomes longer. */
+  /** Shown once, and again where it becomes longer. */
   private tellWait(ms: number): void {
     const untilMs = this.clock.now() + ms;
-    if (this.awaits !== 'time' || ms < SHORTEST_TOLD_MS || untilMs < this.toldUntilMs + SHORTEST_TOLD_MS) return;
-    this.toldUntilMs = untilMs;
+    if (this.awaits !== 'time' || ms < SHORTEST_TOLD_MS || untilMs < this.shownUntilMs + SHORTEST_TOLD_MS) return;
+    this.shownUntilMs = untilMs;
     const why = this.shared.heldUntilMs > this.clock.now() ? this.shared.heldWhy : 'budget';
     this.options.onWait?.({ endpoint: this.endpoint, ms, why });
   }

@@ -1,4 +1,4 @@
-/** What the partner stage is told: where the service is, how its calls are made, and how much it can bear. */
+/** What the partner stage is given: where the service is, how its calls are made, and how much it can bear. */
 import { assert } from '../core/errors.ts';
 import type { Pipeline } from '../core/pipeline.ts';
 import type { CallSettings, EndpointBudget } from '../core/settings.ts';

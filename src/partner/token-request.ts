@@ -95,7 +95,7 @@ function refusalOf(status: number, oauth: string | null, said: string, pauseMs: 
 
 function tokenOf(bytes: Buffer, obtainedAtMs: number, nowMs: number, log: Log): Token {
   const answer = tokenShape.safeParse(jsonOrNull(bytes.toString('utf8')));
-  // What was wrong with it is not told: any piece of the answer may be a piece of a token.
+  // What was wrong with it is not said: any piece of the answer may be a piece of a token.
   if (!answer.success)
     throw new EtlError('retry', 'token_garbage', 'the authentication service answered something that is no token', {
       hint: 'check PARTNER_AUTH_URL; a proxy in between may have answered in its place',

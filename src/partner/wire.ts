@@ -115,7 +115,7 @@ export class Exchange {
     this.status = response.statusCode;
     this.response = response;
     this.unlink = unlink;
-    response.body.on('error', noop); // told to whoever reads; without a reader it must not end the process
+    response.body.on('error', noop); // reported to whoever reads; without a reader it must not end the process
     this.body = this.chunks(bodyMs, clock, stop);
   }
 

@@ -1,6 +1,6 @@
 /**
  * Erasing values for a person's request. What identifies goes, what was earned stays: in the place of each value stands a mark, the
- * same everywhere, so that rows are still told apart, sums are the same and reports still agree.
+ * same everywhere, so that rows are still distinguished, sums are the same and reports still agree.
  *
  *   listed ─▶ lake ─▶ vault ─▶ inbox ─▶ targets ─▶ records
  *

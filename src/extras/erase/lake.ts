@@ -65,10 +65,10 @@ export async function respellLake(
     const rows = respellingsOf(pipeline, scope, sought);
     const work: Work = { engine, pipeline, rows, rejects: rejectRespellings(scope, sought), outDir };
     try {
-      for (const { told, kept, before } of await respellPipeline(context, work)) {
-        changes.push(changeOf(pipeline, told, kept));
-        values += told.values + (kept?.values ?? 0);
-        digests.set(before.content.digest, told.content.digest);
+      for (const { current, kept, before } of await respellPipeline(context, work)) {
+        changes.push(changeOf(pipeline, current, kept));
+        values += current.values + (kept?.values ?? 0);
+        digests.set(before.content.digest, current.content.digest);
         if (kept) digests.set(before.held!.content.digest, kept.content.digest);
       }
     } catch (thrown) {
@@ -87,7 +87,7 @@ function unreadable({ name }: Pipeline, thrown: unknown): EtlError {
 
 interface RespelledSlice {
   readonly before: SliceEntry;
-  readonly told: Respelled;
+  readonly current: Respelled;
   readonly kept: Respelled | null;
 }
 
@@ -100,17 +100,17 @@ async function respellPipeline(context: RunContext, work: Work): Promise<Respell
     const [now, held] = wholes(before);
     const files = [now, held].flatMap((whole) => (whole ? [whole.file, whole.rejectsFile] : []));
     if (!now || !files.some((file) => holding.has(file))) continue;
-    const told = await respellWhole(work, now, '');
+    const current = await respellWhole(work, now, '');
     const kept = held ? await respellWhole(work, held, 'held-') : null;
-    if (told.values + (kept?.values ?? 0) > 0) respelledSlices.push({ before, told, kept });
+    if (current.values + (kept?.values ?? 0) > 0) respelledSlices.push({ before, current, kept });
   }
   return respelledSlices;
 }
 
-function changeOf({ name }: Pipeline, told: Whole, kept: Whole | null): SliceChange {
+function changeOf({ name }: Pipeline, current: Whole, kept: Whole | null): SliceChange {
   const filesOf = ({ file, rejectsFile }: Whole): SliceFiles => ({ file, rejectsFile });
   const held = kept && { content: kept.content, files: filesOf(kept) };
-  return { kind: 'respell', pipeline: name, content: told.content, files: filesOf(told), held };
+  return { kind: 'respell', pipeline: name, content: current.content, files: filesOf(current), held };
 }
 
 /** What the slice holds, and behind it what is held of it. */
@@ -226,7 +226,7 @@ async function writeRejects(
   return to;
 }
 
-/** Items of the orders that the lake knows, of every version: order and item. Files that cannot be read are told when they are respelled. */
+/** Items of the orders that the lake knows, of every version: order and item. Files that cannot be read are reported when they are respelled. */
 export async function itemsInLake(
   context: RunContext,
   engine: Engine,
