@@ -26,7 +26,7 @@ export const pushMessages = declarePipeline({
     column(6, 'metadata', 'json', 'as sent: [{key, value}]', { from: '`event.metadata`' }),
     column(7, 'links', 'json', 'as sent: [{method, href}]', { from: '`event.links`' }),
     column(8, 'keyId', 'text', 'key set that signed the first delivery', { from: '`keyId` of the Signature header' }),
-    column(9, 'bodySha256', 'text', 'of the body of the first delivery, which lies in the vault', {
+    column(9, 'bodySha256', 'text', 'of the body of the first delivery, which lies in the raw store', {
       from: 'made by the receiver',
     }),
     column(10, 'receivedOn', 'day', 'day of the first delivery', {

@@ -70,7 +70,7 @@ export async function openApp(world: Surroundings): Promise<App> {
     targets,
     state,
     locks: fileLocks(paths.locks, clock),
-    vault: new RawStore({
+    raw: new RawStore({
       state,
       place: new FolderPlace(paths.root),
       warn: (message, fields) => world.log.warn(message, fields),

@@ -78,8 +78,8 @@ export interface GuardSettings {
 
 /** How long things are kept; null: as long as there is room. */
 export interface RetentionSettings {
-  readonly vaultDays: number | null;
-  readonly vaultMiB: number | null;
+  readonly rawDays: number | null;
+  readonly rawMiB: number | null;
   readonly refusedDays: number | null;
   readonly runsDays: number | null;
 }

@@ -44,7 +44,7 @@ CREATE TABLE etl.fetch (
   bytes_received bigint NOT NULL,
   bytes_decoded  bigint NOT NULL,
   sha256         text,
-  vault_path     text,
+  raw_path     text,
   items          bigint,
   outcome        text NOT NULL,
   error_code     text,
@@ -69,12 +69,12 @@ COMMENT ON COLUMN etl.fetch.content_type IS 'Content-Type of the answer';
 COMMENT ON COLUMN etl.fetch.bytes_received IS 'bytes of the body as they came over the wire';
 COMMENT ON COLUMN etl.fetch.bytes_decoded IS 'bytes of the body after undoing Content-Encoding';
 COMMENT ON COLUMN etl.fetch.sha256 IS 'of the decoded body, lower-case hex; null for a failed fetch';
-COMMENT ON COLUMN etl.fetch.vault_path IS 'where the answer lies, relative to the home directory; null for a failed fetch';
+COMMENT ON COLUMN etl.fetch.raw_path IS 'where the answer lies, relative to the home directory; null for a failed fetch';
 COMMENT ON COLUMN etl.fetch.items IS 'items in the answer; null where it was no report';
 COMMENT ON COLUMN etl.fetch.outcome IS 'ok or failed';
 COMMENT ON COLUMN etl.fetch.error_code IS 'stable code of the error';
 COMMENT ON COLUMN etl.fetch.error_message IS 'what went wrong';
-COMMENT ON COLUMN etl.fetch.pruned_at IS 'when retention deleted the answer from the vault; null: it is there, or there never was one';
+COMMENT ON COLUMN etl.fetch.pruned_at IS 'when retention deleted the answer from the raw store; null: it is there, or there never was one';
 
 CREATE TABLE etl.receipt (
   account       text NOT NULL,

@@ -140,7 +140,7 @@ CREATE TABLE drift (
   PRIMARY KEY (account, run_id, nth)
 );
 
--- Requests that were carried out, with where the response lies: `vault_path` names an object of the raw store, `line` its line there
+-- Requests that were carried out, with where the response lies: `raw_path` names an object of the raw store, `line` its line there
 -- where many responses share one. `seq` counts in the order in which rows were written. `is_applied`: of a look-up, whether the
 -- lake has what the response says; null for what is not a look-up.
 CREATE TABLE "fetch" (
@@ -162,7 +162,7 @@ CREATE TABLE "fetch" (
   bytes_received BIGINT NOT NULL,
   bytes_decoded BIGINT NOT NULL,
   sha256 TEXT,
-  vault_path TEXT,
+  raw_path TEXT,
   line BIGINT,
   items BIGINT,
   outcome TEXT NOT NULL,
@@ -174,7 +174,7 @@ CREATE TABLE "fetch" (
   PRIMARY KEY (account, fetch_id)
 );
 CREATE INDEX fetch_of_pipeline ON "fetch" (account, pipeline, fetch_id);
-CREATE INDEX fetch_in_object ON "fetch" (account, pipeline, vault_path, fetch_id) WHERE vault_path IS NOT NULL;
+CREATE INDEX fetch_in_object ON "fetch" (account, pipeline, raw_path, fetch_id) WHERE raw_path IS NOT NULL;
 CREATE INDEX fetch_of_run ON "fetch" (account, run_id);
 CREATE INDEX fetch_written ON "fetch" (account, seq);
 CREATE INDEX fetch_pruned ON "fetch" (account, pruned_at) WHERE pruned_at IS NOT NULL;

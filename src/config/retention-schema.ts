@@ -7,8 +7,8 @@ const days = (error = 'a whole number of days from 1 to 36500, or null') =>
 
 export function retentionSection() {
   return z.strictObject({
-    vaultDays: days(),
-    vaultMiB: whole(1, 1_073_741_824, 'MiB').nullable(),
+    rawDays: days(),
+    rawMiB: whole(1, 1_073_741_824, 'MiB').nullable(),
     refusedDays: days(),
     runsDays: days(),
   });

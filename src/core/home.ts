@@ -3,7 +3,7 @@ import path from 'node:path';
 
 export interface HomePaths {
   readonly root: string;
-  readonly vault: string;
+  readonly raw: string;
   /** The tables, and nothing else. What is set aside of them lies in the two after it; which files are current stands in the state. */
   readonly lake: string;
   readonly rejects: string;
@@ -26,7 +26,7 @@ export function homePaths(root: string): HomePaths {
   const at = (name: string) => path.join(path.resolve(root), name);
   return {
     root: path.resolve(root),
-    vault: at('vault'),
+    raw: at('raw'),
     lake: at('lake'),
     rejects: at('rejects'),
     held: at('held'),

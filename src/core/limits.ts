@@ -7,7 +7,7 @@ export const LIMITS = {
   itemBytes: 4 * MiB,
   /** Nesting inside one item; real items are flat. */
   itemDepth: 64,
-  /** Bytes of a rejected item that are kept beside its reason; the whole lies in the vault. */
+  /** Bytes of a rejected item that are kept beside its reason; the whole lies in the raw store. */
   rejectRawBytes: 64 * KiB,
   /** Bytes of one decoded answer: a stop for a service that never ends its body. */
   answerBytes: 64 * 1024 * MiB,

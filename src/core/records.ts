@@ -52,7 +52,7 @@ export interface PublishedRecord {
   readonly ms: number;
 }
 
-/** One request and its answer. A request that failed is a fetch too: it has no `sha256` and no `vault_path`. */
+/** One request and its answer. A request that failed is a fetch too: it has no `sha256` and no `raw_path`. */
 export interface FetchRecord {
   /** Also the request id that stands in the logs and was sent as X-Request-Id. */
   readonly fetch_id: string;
@@ -76,7 +76,7 @@ export interface FetchRecord {
   /** Of the decoded body, lower-case hex. */
   readonly sha256: string | null;
   /** The object of the raw store that holds the body, where `#12` is behind it on its line 12 (from 0); one that ends in `.gz` is gzip. */
-  readonly vault_path: string | null;
+  readonly raw_path: string | null;
   /** Items that the splitter counted; null where the body was no report. */
   readonly items: number | null;
   readonly outcome: 'ok' | 'failed';

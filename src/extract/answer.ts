@@ -1,5 +1,5 @@
 /**
- * One answer on its way in: as it arrives it goes to the vault as received, and, decoded, through sha256 and the splitter
+ * One answer on its way in: as it arrives it goes to the raw store as received, and, decoded, through sha256 and the splitter
  * into a file of lines. Nothing is kept in memory beyond some chunks; each stage waits for the one behind it.
  */
 import { createHash } from 'node:crypto';
@@ -24,7 +24,7 @@ export interface SplitAnswer {
 
 export interface Received extends SplitAnswer {
   readonly sha256: string;
-  readonly vaultPath: string;
+  readonly rawPath: string;
   readonly bytesDecoded: number;
 }
 
@@ -47,17 +47,17 @@ export interface Incoming {
 
 /**
  * Takes a body in. Errors: `retry/…` when it came damaged or is a page of somebody else's, `failed/…` when it is no report;
- * what is no report is set aside in the vault, and the hint names the file.
+ * what is no report is set aside in the raw store, and the hint names the file.
  */
 export async function receive(
   { fetchId, contentEncoding, body }: Incoming,
   pipeline: Pipeline,
-  vault: RawStore,
+  raw: RawStore,
   folder: string,
 ): Promise<Received> {
   const isGzip = isGzipEncoding(contentEncoding);
-  const masker = await vault.masker(pipeline.name);
-  const stored = await vault.receive(pipeline.name, path.join(folder, 'body'));
+  const masker = await raw.masker(pipeline.name);
+  const stored = await raw.receive(pipeline.name, path.join(folder, 'body'));
   const hash = createHash('sha256');
   let bytesDecoded = 0;
   async function* kept() {
@@ -79,7 +79,7 @@ export async function receive(
     if (masker && masker.found > 0)
       await stored.rewrite((body) => masker.inPlace(body, `${body}.masked`, isGzip ? 'gzip' : 'json'));
     const sha256 = hash.digest('hex');
-    return { ...answer, sha256, bytesDecoded, vaultPath: await stored.keep(sha256, isGzip) };
+    return { ...answer, sha256, bytesDecoded, rawPath: await stored.keep(sha256, isGzip) };
   } catch (error) {
     if (!(error instanceof EtlError) || !(error.cause instanceof RefusedAnswer) || error.cause.code === 'cut') {
       await stored.discard().catch(() => undefined); // the first error is the one to tell
@@ -102,10 +102,10 @@ export async function receive(
 
 /** What to do about an answer that the splitter refuses. */
 const HINTS = {
-  not_json: 'a proxy or an error page may have answered: look at the raw answer in the vault',
-  not_an_object: 'the service may have a new version: look at the raw answer in the vault',
-  no_items: 'the service may have a new version: look at the raw answer in the vault',
-  second_items: 'the answer contradicts itself: look at it in the vault and report it to the service',
+  not_json: 'a proxy or an error page may have answered: look at the answer in the raw store',
+  not_an_object: 'the service may have a new version: look at the answer in the raw store',
+  no_items: 'the service may have a new version: look at the answer in the raw store',
+  second_items: 'the answer contradicts itself: look at it in the raw store and report it to the service',
   malformed: 'the answer was damaged on its way or made wrongly: fetch it again, then report it to the service',
   cut: 'the connection ended early: fetch it again',
   after_end: 'two answers may have been joined: fetch it again, then report it to the service',

@@ -1,4 +1,4 @@
-/** A file on its way in: as it arrives it goes to the vault as received, and decoded to a scratch file. Memory holds some chunks. */
+/** A file on its way in: as it arrives it goes to the raw store as received, and decoded to a scratch file. Memory holds some chunks. */
 import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { EtlError } from '../core/errors.ts';
@@ -8,14 +8,14 @@ import { gunzip, type Incoming, isGzipEncoding } from './answer.ts';
 
 export interface ReceivedFile {
   readonly sha256: string;
-  readonly vaultPath: string;
+  readonly rawPath: string;
   readonly bytesDecoded: number;
   /** The first bytes of the decoded file. */
   readonly head: Buffer;
 }
 
 export interface FileDestination {
-  readonly vault: RawStore;
+  readonly raw: RawStore;
   readonly pipeline: string;
   /** Scratch space. */
   readonly folder: string;
@@ -33,10 +33,10 @@ const HEAD_BYTES = 64 * 1024;
 /** Takes a body in. Errors: `retry/…` when it came damaged, `failed/too_large`, `failed/content_encoding`. */
 export async function receiveFile(
   { contentEncoding, body }: Incoming,
-  { vault, pipeline, folder, extension, decodedFile, mostBytes }: FileDestination,
+  { raw, pipeline, folder, extension, decodedFile, mostBytes }: FileDestination,
 ): Promise<ReceivedFile> {
   const isGzip = isGzipEncoding(contentEncoding);
-  const stored = await vault.receive(pipeline, path.join(folder, 'body'), extension);
+  const stored = await raw.receive(pipeline, path.join(folder, 'body'), extension);
   const decoded = decodedFile === null ? null : await FileSink.open(decodedFile);
   const hash = createHash('sha256');
   const head: Uint8Array[] = [];
@@ -60,8 +60,8 @@ export async function receiveFile(
     }
     await decoded?.close();
     const sha256 = hash.digest('hex');
-    const vaultPath = await stored.keep(sha256, isGzip);
-    return { sha256, vaultPath, bytesDecoded, head: Buffer.concat(head).subarray(0, HEAD_BYTES) };
+    const rawPath = await stored.keep(sha256, isGzip);
+    return { sha256, rawPath, bytesDecoded, head: Buffer.concat(head).subarray(0, HEAD_BYTES) };
   } catch (error) {
     await decoded?.close().catch(() => undefined); // the first error is the one to tell
     await stored.discard().catch(() => undefined);

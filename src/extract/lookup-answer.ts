@@ -1,6 +1,6 @@
 /**
  * One answer of a look-up on its way in: read whole (it is small), proved to be a document of its kind, and gathered with its request.
- * What is none is set aside in the vault as a refused report is.
+ * What is none is set aside in the raw store as a refused report is.
  */
 
 import { createHash } from 'node:crypto';
@@ -31,14 +31,14 @@ export interface ConsumedLookup {
   readonly value: ReceivedLookup;
   readonly bytesDecoded: number;
   readonly sha256: string;
-  readonly vaultPath: string;
+  readonly rawPath: string;
   /** Records in the answer; null for one that says why there are none. */
   readonly items: number | null;
 }
 
 export interface LookupPlace {
   readonly pipeline: string;
-  readonly vault: RawStore;
+  readonly raw: RawStore;
   readonly gatherer: Gatherer;
 }
 
@@ -50,15 +50,15 @@ export async function receiveLookup(
   { fetchId, status, contentEncoding, body }: LookupIncoming,
   questions: JsonValue,
   check: DocumentCheck,
-  { pipeline, vault, gatherer }: LookupPlace,
+  { pipeline, raw, gatherer }: LookupPlace,
 ): Promise<ConsumedLookup> {
-  const { received, decoded, isGzip } = await maskedAnswer(await wholeAnswer(contentEncoding, body), pipeline, vault);
+  const { received, decoded, isGzip } = await maskedAnswer(await wholeAnswer(contentEncoding, body), pipeline, raw);
   let items: number | null = null;
   try {
     if (status < 300) items = check(documentOf(decoded));
   } catch (error) {
     if (!(error instanceof EtlError)) throw error;
-    const file = await vault.setAside(pipeline, fetchId, received, isGzip);
+    const file = await raw.setAside(pipeline, fetchId, received, isGzip);
     throw new EtlError(error.code === 'not_json' ? 'retry' : error.kind, error.code, error.message, {
       cause: error.cause,
       concern: { ...error.concern, file },
@@ -69,7 +69,7 @@ export async function receiveLookup(
     value: { status, body: decoded },
     bytesDecoded: decoded.length,
     sha256: createHash('sha256').update(decoded).digest('hex'),
-    vaultPath: gatherer.add({ fetchId, request: questions, body: decoded }),
+    rawPath: gatherer.add({ fetchId, request: questions, body: decoded }),
     items,
   };
 }
@@ -82,8 +82,8 @@ export interface WholeAnswer {
 }
 
 /** The answer without what was erased. */
-export async function maskedAnswer(whole: WholeAnswer, pipeline: string, vault: RawStore): Promise<WholeAnswer> {
-  const decoded = Buffer.from((await vault.masker(pipeline))?.mask(whole.decoded) ?? whole.decoded);
+export async function maskedAnswer(whole: WholeAnswer, pipeline: string, raw: RawStore): Promise<WholeAnswer> {
+  const decoded = Buffer.from((await raw.masker(pipeline))?.mask(whole.decoded) ?? whole.decoded);
   if (decoded.equals(whole.decoded)) return whole;
   return { ...whole, decoded, received: whole.isGzip ? gzipSync(decoded) : decoded };
 }
@@ -127,15 +127,15 @@ export async function receiveAnything(
   { fetchId, status, contentEncoding, body }: LookupIncoming,
   key: Readonly<Record<string, string>>,
   mostBytes: number,
-  { pipeline, vault, gatherer }: LookupPlace,
+  { pipeline, raw, gatherer }: LookupPlace,
 ): Promise<ConsumedLookup> {
   const { whole: arrived, unread } = await readable(contentEncoding, body, mostBytes);
-  const { decoded } = await maskedAnswer(arrived, pipeline, vault);
+  const { decoded } = await maskedAnswer(arrived, pipeline, raw);
   return {
     value: { status, body: decoded },
     bytesDecoded: decoded.length,
     sha256: createHash('sha256').update(decoded).digest('hex'),
-    vaultPath: gatherer.add({ fetchId, request: { ...key, ...(unread === null ? {} : { unread }) }, body: decoded }),
+    rawPath: gatherer.add({ fetchId, request: { ...key, ...(unread === null ? {} : { unread }) }, body: decoded }),
     items: status < 300 ? 1 : null,
   };
 }

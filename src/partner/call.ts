@@ -18,7 +18,7 @@ export interface Consumed<T> {
   readonly value: T;
   readonly bytesDecoded: number;
   readonly sha256: string | null;
-  readonly vaultPath: string | null;
+  readonly rawPath: string | null;
   readonly items: number | null;
   /** Kept in the fetch record. */
   readonly notes?: Readonly<Record<string, string>>;

@@ -304,7 +304,7 @@ export class PartnerClient {
       bytes_received: exchange?.bytesReceived ?? 0,
       bytes_decoded: consumed?.bytesDecoded ?? 0,
       sha256: consumed?.sha256 ?? null,
-      vault_path: consumed?.vaultPath ?? null,
+      raw_path: consumed?.rawPath ?? null,
       items: consumed?.items ?? null,
       outcome: error ? 'failed' : 'ok',
       error_code: error?.code ?? null,

@@ -1,4 +1,4 @@
-/** The commands that load again without calling the service: replay from the vault, rebuild from the lake, release of holds. */
+/** The commands that load again without calling the service: replay from the raw store, rebuild from the lake, release of holds. */
 import type { Day, DayRange } from '../core/days.ts';
 import { EtlError } from '../core/errors.ts';
 import { childrenOf, type Pipeline } from '../core/pipeline.ts';

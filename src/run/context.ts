@@ -38,7 +38,7 @@ export interface RunContext {
   readonly targets: readonly Target[];
   readonly state: State;
   readonly locks: Locks;
-  readonly vault: RawStore;
+  readonly raw: RawStore;
   readonly masking: Masking;
   readonly lake: Lake;
   readonly clock: Clock;

@@ -68,7 +68,7 @@ async function bytesPerDay(context: RunContext, pipeline: Pipeline): Promise<num
   const newest = [...(await context.lake.slices(pipeline.name)).values()].at(-1)?.content.fetched_at.slice(0, 7);
   if (newest === undefined) return null;
   let [bytes, days] = [0, 0];
-  for await (const fetch of context.vault.fetches(pipeline.name, newest)) {
+  for await (const fetch of context.raw.fetches(pipeline.name, newest)) {
     if (fetch.outcome !== 'ok' || !fetch.window_from || !fetch.window_to) continue;
     bytes += fetch.bytes_decoded;
     days += daysOf({ from: fetch.window_from, to: fetch.window_to }).length;

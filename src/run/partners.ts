@@ -85,6 +85,6 @@ export class Partners {
     const { context, tally } = this.session;
     tally.calls += 1;
     const gatherer = this.gatherers.get(record.pipeline);
-    await (gatherer ? gatherer.record(record) : context.vault.record(record));
+    await (gatherer ? gatherer.record(record) : context.raw.record(record));
   }
 }

@@ -109,8 +109,8 @@ export async function runSession(
 /** From here on every line that is logged names the run. */
 function sessionParts(given: RunContext, ledger: RunLedger, engine: Engine) {
   const log = logWith(given.log, { run: ledger.runId });
-  const vault = given.vault.warning((message, fields) => log.warn(message, fields));
-  const context: RunContext = { ...given, log, vault };
+  const raw = given.raw.warning((message, fields) => log.warn(message, fields));
+  const context: RunContext = { ...given, log, raw };
   return { context, ledger, engine, tally: new Tally() };
 }
 

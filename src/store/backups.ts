@@ -44,11 +44,11 @@ export async function backUpState(state: StateFile, folder: string, day: string,
   for (const old of (await backupsIn(folder)).slice(KEPT)) await rm(old.file, { force: true });
 }
 
-type StatePlaces = Pick<HomePaths, 'database' | 'lake' | 'vault' | 'backups'>;
+type StatePlaces = Pick<HomePaths, 'database' | 'lake' | 'raw' | 'backups'>;
 
 /** For where no state is found. Errors: `failed/lost_state` when one of the folders shows that there was one. */
 export async function demandNew({ database: file, ...folders }: StatePlaces): Promise<void> {
-  for (const folder of [folders.lake, folders.vault, folders.backups]) {
+  for (const folder of [folders.lake, folders.raw, folders.backups]) {
     if ((await readdir(folder).catch(() => [])).length === 0) continue;
     throw new EtlError('failed', 'lost_state', `${file} is lost: ${folder} holds data that it knew`, {
       concern: { file },

@@ -99,15 +99,15 @@ export async function* fetchesByObject(db: StateDb, pipeline: string): AsyncGene
   for (let last = ['', '']; ; ) {
     const rows = await fetches(db)
       .where('pipeline', '=', pipeline)
-      .where(sql<SqlBool>`vault_path IS NOT NULL`)
-      .where(sql<SqlBool>`(vault_path, fetch_id) > (${sql.join(last)})`)
-      .orderBy('vault_path')
+      .where(sql<SqlBool>`raw_path IS NOT NULL`)
+      .where(sql<SqlBool>`(raw_path, fetch_id) > (${sql.join(last)})`)
+      .orderBy('raw_path')
       .orderBy('fetch_id')
       .limit(PAGE)
       .execute();
     for (const row of rows) {
-      if (row.vault_path !== object && found.length > 0) yield { object, fetches: found };
-      if (row.vault_path !== object) [object, found] = [row.vault_path!, []];
+      if (row.raw_path !== object && found.length > 0) yield { object, fetches: found };
+      if (row.raw_path !== object) [object, found] = [row.raw_path!, []];
       found.push(recordOf(row));
       last = [object, row.fetch_id];
     }
@@ -173,7 +173,7 @@ export async function pendingFetches(db: StateDb, pipeline: string): Promise<Fet
     // Spelled out, or the partial index would not be seen to fit.
     .where(sql<SqlBool>`is_applied = 0`)
     .where('outcome', '=', 'ok')
-    .where('vault_path', 'is not', null)
+    .where('raw_path', 'is not', null)
     .where('pruned_at', 'is', null)
     .orderBy('seq')
     .execute();
@@ -211,7 +211,7 @@ export async function markPruned(
       .set({ pruned_at: at })
       .where('account', '=', ACCOUNT)
       .where('pipeline', '=', pipeline)
-      .where('vault_path', '=', object)
+      .where('raw_path', '=', object)
       .where('pruned_at', 'is', null)
       .execute(),
   );
@@ -231,11 +231,11 @@ function fetches(db: StateDb) {
   return db.selectFrom('fetch').selectAll().where('account', '=', ACCOUNT);
 }
 
-/** `vault_path` as records have it, taken apart. */
-export function placeOf(vaultPath: string): { readonly object: string; readonly line: number | null } {
-  const at = vaultPath.indexOf(LINE_MARK);
-  if (at < 0) return { object: vaultPath, line: null };
-  return { object: vaultPath.slice(0, at), line: Number(vaultPath.slice(at + 1)) };
+/** `raw_path` as records have it, taken apart. */
+export function placeOf(rawPath: string): { readonly object: string; readonly line: number | null } {
+  const at = rawPath.indexOf(LINE_MARK);
+  if (at < 0) return { object: rawPath, line: null };
+  return { object: rawPath.slice(0, at), line: Number(rawPath.slice(at + 1)) };
 }
 
 export function pathOf(object: string, line: number): string {
@@ -243,13 +243,13 @@ export function pathOf(object: string, line: number): string {
 }
 
 function rowOf(fetch: FetchRecord): Omit<FetchTable, 'seq' | 'is_applied'> {
-  const { endpoint, notes, pruned_at, vault_path, ...rest } = fetch;
-  const place = vault_path === null ? { object: null, line: null } : placeOf(vault_path);
+  const { endpoint, notes, pruned_at, raw_path, ...rest } = fetch;
+  const place = raw_path === null ? { object: null, line: null } : placeOf(raw_path);
   return {
     account: ACCOUNT,
     ...rest,
     endpoint: endpoint ?? null,
-    vault_path: place.object,
+    raw_path: place.object,
     line: place.line,
     notes: notes === undefined ? null : JSON.stringify(notes),
     pruned_at: pruned_at ?? null,
@@ -257,10 +257,10 @@ function rowOf(fetch: FetchRecord): Omit<FetchTable, 'seq' | 'is_applied'> {
 }
 
 function recordOf(row: FetchTable): FetchRecord {
-  const { account: _, seq: __, is_applied: ___, endpoint, notes, pruned_at, vault_path, line, ...rest } = row;
+  const { account: _, seq: __, is_applied: ___, endpoint, notes, pruned_at, raw_path, line, ...rest } = row;
   return {
     ...rest,
-    vault_path: vault_path === null || line === null ? vault_path : pathOf(vault_path, line),
+    raw_path: raw_path === null || line === null ? raw_path : pathOf(raw_path, line),
     ...(endpoint === null ? {} : { endpoint }),
     ...(notes === null ? {} : { notes: JSON.parse(notes) }),
     ...(pruned_at === null ? {} : { pruned_at }),

@@ -85,7 +85,7 @@ export class Gatherer {
     this.options = options;
   }
 
-  /** Takes a response; many at once, in any order. Returns its `vault_path`. Its record must follow. Errors: of an earlier write. */
+  /** Takes a response; many at once, in any order. Returns its `raw_path`. Its record must follow. Errors: of an earlier write. */
   add({ fetchId, ...response }: Response & { readonly fetchId: string }): string {
     this.refuseWhenOver();
     const line = responseText(response);
@@ -98,11 +98,11 @@ export class Gatherer {
   /** Takes the record of a response that was added, or of a request that failed. Errors: of writing. */
   async record(fetch: FetchRecord): Promise<void> {
     this.refuseWhenOver();
-    if (fetch.vault_path === null) {
+    if (fetch.raw_path === null) {
       if (this.failed.length === 0) this.failedSinceMs = this.options.clock.now();
       this.failed.push(fetch);
     } else {
-      const { object, line } = placeOf(fetch.vault_path);
+      const { object, line } = placeOf(fetch.raw_path);
       const found = this.inHand.find(({ name }) => name === object);
       assert(found, `nothing was gathered of fetch ${fetch.fetch_id}`);
       found.fetches.set(line ?? 0, fetch);

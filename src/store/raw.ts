@@ -1,10 +1,10 @@
 /**
  * The raw store: every response body as it was received, immutable.
  *
- *   vault/<pipeline>/answers/<ab>/<sha256>.json[.gz]     of a report, a file, messages: named by its decoded content; `.gz` as
+ *   raw/<pipeline>/answers/<ab>/<sha256>.json[.gz]     of a report, a file, messages: named by its decoded content; `.gz` as
  *                                                        it came with Content-Encoding gzip; .csv, .txt, .ndjson likewise
- *   vault/<pipeline>/gathered/<yyyy-mm>/<id>.ndjson.gz   of look-ups and lists, with their requests: see gather.ts
- *   vault/<pipeline>/refused/<fetch_id>.json[.gz]        a body that is no answer, as far as it was read, for a person to look at
+ *   raw/<pipeline>/gathered/<yyyy-mm>/<id>.ndjson.gz   of look-ups and lists, with their requests: see gather.ts
+ *   raw/<pipeline>/refused/<fetch_id>.json[.gz]        a body that is no answer, as far as it was read, for a person to look at
  *
  * An object counts once a row of the state's table `fetch` names it, which is written after it; retention marks the rows before it
  * deletes the object. So what no row names is what a crash left, and may go.
@@ -120,7 +120,7 @@ export class RawStore {
    */
   async *readAnswers(fetches: AsyncIterable<FetchRecord> | Iterable<FetchRecord>): AsyncGenerator<StoredAnswer> {
     for await (const fetch of fetches) {
-      if (fetch.vault_path === null || placeOf(fetch.vault_path).line === null) continue;
+      if (fetch.raw_path === null || placeOf(fetch.raw_path).line === null) continue;
       try {
         const { request, body } = await this.gathered(fetch, true);
         yield { fetch, asked: request, body };
@@ -199,7 +199,7 @@ export class RawStore {
   }
 
   private damaged(fetch: FetchRecord, cause: unknown): EtlError {
-    const file = this.place.called(placeOf(fetch.vault_path ?? '').object);
+    const file = this.place.called(placeOf(fetch.raw_path ?? '').object);
     return new EtlError('failed', 'damaged_answer', `${file} does not hold the answer of fetch ${fetch.fetch_id}`, {
       cause,
       concern: { file, pipeline: fetch.pipeline, requestId: fetch.fetch_id },
@@ -208,7 +208,7 @@ export class RawStore {
   }
 }
 
-const ROOT = 'vault';
+const ROOT = 'raw';
 
 interface RawBodyOptions {
   readonly place: Place;
@@ -272,14 +272,14 @@ function refusedName(pipeline: string, fetchId: string, isGzip: boolean): string
 
 /** Errors: `failed/pruned_answer`. */
 function storedPlace(fetch: FetchRecord): ReturnType<typeof placeOf> {
-  const { fetch_id: id, vault_path, pruned_at: at } = fetch;
+  const { fetch_id: id, raw_path, pruned_at: at } = fetch;
   if (at !== undefined)
     throw new EtlError('failed', 'pruned_answer', `the answer of fetch ${id}: ${prunedWords(at)}`, {
       concern: { pipeline: fetch.pipeline, requestId: id },
       hint: `fetch it again: partner-etl ${againWith(fetch)}`,
     });
-  if (vault_path === null) throw new EtlError('bug', 'no_answer', `fetch ${id} has no stored answer`);
-  return placeOf(vault_path);
+  if (raw_path === null) throw new EtlError('bug', 'no_answer', `fetch ${id} has no stored answer`);
+  return placeOf(raw_path);
 }
 
 /** What a look-up lost is asked again when it is due, or from a list of those EANs. */

@@ -129,7 +129,7 @@ export interface FetchTable {
   readonly bytes_received: number;
   readonly bytes_decoded: number;
   readonly sha256: string | null;
-  readonly vault_path: string | null;
+  readonly raw_path: string | null;
   readonly line: number | null;
   readonly items: number | null;
   readonly outcome: string;

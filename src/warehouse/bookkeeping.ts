@@ -34,7 +34,7 @@ const FETCH_COLUMNS = [
   'bytes_received',
   'bytes_decoded',
   'sha256',
-  'vault_path',
+  'raw_path',
   'items',
   'outcome',
   'error_code',

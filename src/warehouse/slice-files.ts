@@ -108,6 +108,6 @@ function fileError({ pipeline, content }: LoadSlice, file: string, cause: unknow
   return new EtlError('failed', 'lake_file', `${pipeline.name} ${content.day}: cannot load ${file}`, {
     cause,
     concern: { pipeline: pipeline.name, day: content.day, file },
-    hint: 'the file is missing or damaged: make the slice again from the vault (replay)',
+    hint: 'the file is missing or damaged: make the slice again from the raw store (replay)',
   });
 }

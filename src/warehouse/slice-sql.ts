@@ -120,7 +120,7 @@ function differs(column: string, there: ControlSums, declared: ControlSums): str
 export function controlError(pipeline: Pipeline, day: Day, what: string): EtlError {
   return new EtlError('failed', 'control_sums', `${pipeline.name} ${day}: ${what}`, {
     concern: { pipeline: pipeline.name, day },
-    hint: 'nothing was published; make the slice again from the vault (replay) and see whether it stays',
+    hint: 'nothing was published; make the slice again from the raw store (replay) and see whether it stays',
   });
 }
 

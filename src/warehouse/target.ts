@@ -50,7 +50,7 @@ export interface Publication {
   readonly runs: readonly RunRecord[];
   /** Fetches to record; those already there are left alone. */
   readonly fetches: readonly FetchRecord[];
-  /** Fetches whose answers are gone from the vault since. */
+  /** Fetches whose answers are gone from the raw store since. */
   readonly pruned?: readonly PrunedFetch[];
   readonly drift: readonly DriftRecord[];
   /** All holds that stand now: they replace what the target knew. */

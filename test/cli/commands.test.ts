@@ -269,7 +269,7 @@ describe('looking at it', () => {
     expect(await typed(['verify'])).toMatchObject({
       code: 0,
       out: expect.stringMatching(
-        /^vault: \d+ answers\nlake: (24 slices, [\d,]+ rows)\nduckdb: \1 compared with the lake, \d\d checks run\nVerdict: no difference: .+\n$/,
+        /^raw: \d+ answers\nlake: (24 slices, [\d,]+ rows)\nduckdb: \1 compared with the lake, \d\d checks run\nVerdict: no difference: .+\n$/,
       ),
     });
     const folder = monthFolder(world.home, 'promotions', from);

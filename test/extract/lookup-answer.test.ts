@@ -7,7 +7,7 @@ import { LIMITS } from '../../src/core/limits.ts';
 import { receiveLookup } from '../../src/extract/lookup-answer.ts';
 import { countRecords } from '../../src/sources/reader.ts';
 import { FakeClock } from '../support/clock.ts';
-import { emptyVault, fetchOf, gathered } from './lookup-scene.ts';
+import { emptyRawStore, fetchOf, gathered } from './lookup-scene.ts';
 
 const PIPELINE = 'commission-rates';
 const FETCH = fetchOf(1).fetch_id;
@@ -18,14 +18,14 @@ async function* inPieces(bytes: Uint8Array) {
 }
 
 async function received(bytes: Uint8Array, contentEncoding: string | null, status = 200) {
-  const place = await emptyVault();
-  const gatherer = place.vault.gather(PIPELINE, new FakeClock());
+  const place = await emptyRawStore();
+  const gatherer = place.raw.gather(PIPELINE, new FakeClock());
   const incoming = { fetchId: FETCH, status, contentEncoding, body: bytes.length > 1e6 ? [bytes] : inPieces(bytes) };
   const consumed = receiveLookup(
     { ...incoming, body: incoming.body as AsyncIterable<Uint8Array> },
     QUESTIONS,
     (document) => countRecords(commissionRates, document),
-    { pipeline: PIPELINE, vault: place.vault, gatherer },
+    { pipeline: PIPELINE, raw: place.raw, gatherer },
   );
   await consumed.catch(() => undefined);
   return { ...place, gatherer, consumed };
@@ -37,19 +37,19 @@ describe('the answer of a look-up', () => {
     [null, (text: string) => Buffer.from(text)],
   ])('encoded as %s is kept decoded, with its questions', async (encoding, encode) => {
     const text = '{"commissions":[{"ean":"1"},{"ean":"2"}]}';
-    const { vault, gatherer, consumed } = await received(encode(text), encoding);
-    const { value, sha256, vaultPath, bytesDecoded, items } = await consumed;
-    const fetch = fetchOf(1, { sha256, vault_path: vaultPath });
+    const { raw, gatherer, consumed } = await received(encode(text), encoding);
+    const { value, sha256, rawPath, bytesDecoded, items } = await consumed;
+    const fetch = fetchOf(1, { sha256, raw_path: rawPath });
     await gatherer.record(fetch);
     await gatherer.close();
     expect([value.status, value.body.toString(), bytesDecoded, items]).toEqual([200, text, text.length, 2]);
-    expect((await gathered(vault.readAnswers([fetch])))[0]?.asked).toEqual(QUESTIONS);
-    expect(Buffer.concat(await gathered(vault.answer(fetch, true))).toString()).toBe(text);
+    expect((await gathered(raw.readAnswers([fetch])))[0]?.asked).toEqual(QUESTIONS);
+    expect(Buffer.concat(await gathered(raw.answer(fetch, true))).toString()).toBe(text);
   });
 
   test('that says why there is none is kept too, whatever it is', async () => {
     const { consumed } = await received(Buffer.from('<html>no'), null, 404);
-    expect(await consumed).toMatchObject({ items: null, vaultPath: expect.stringMatching(/\.ndjson\.gz#0$/) });
+    expect(await consumed).toMatchObject({ items: null, rawPath: expect.stringMatching(/\.ndjson\.gz#0$/) });
   });
 
   test.each([
@@ -58,7 +58,7 @@ describe('the answer of a look-up', () => {
     ['[]', 'failed', 'not_an_object'],
   ])('%s is set aside and refused', async (text, kind, code) => {
     const { home, consumed } = await received(gzipSync(text), 'gzip');
-    const file = path.join(home, 'vault', PIPELINE, 'refused', `${FETCH}.json.gz`);
+    const file = path.join(home, 'raw', PIPELINE, 'refused', `${FETCH}.json.gz`);
     await expect(consumed).rejects.toMatchObject({ kind, code, hint: `what was received lies in ${file}` });
     expect(gunzipSync(await readFile(file)).toString()).toBe(text);
   });

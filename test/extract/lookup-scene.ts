@@ -13,18 +13,18 @@ import { openSqliteState } from '../../src/store/sqlite.ts';
 
 export interface Place {
   readonly home: string;
-  readonly vault: RawStore;
+  readonly raw: RawStore;
   readonly warnings: string[];
 }
 
-export async function emptyVault(): Promise<Place> {
+export async function emptyRawStore(): Promise<Place> {
   const home = await mkdtemp(path.join(tmpdir(), 'etl-lookups-'));
   onTestFinished(() => rm(home, { recursive: true, force: true }));
   const warnings: string[] = [];
   const state = await openSqliteState(path.join(home, 'state.db'));
   onTestFinished(() => state.close());
   const place = new FolderPlace(home);
-  return { home, warnings, vault: new RawStore({ state, place, warn: (message) => warnings.push(message) }) };
+  return { home, warnings, raw: new RawStore({ state, place, warn: (message) => warnings.push(message) }) };
 }
 
 /** The record of an answered fetch; `number` gives its id and its age. */
@@ -45,7 +45,7 @@ export function fetchOf(number: number, fields: Partial<FetchRecord> = {}): Fetc
     bytes_received: 0,
     bytes_decoded: 0,
     sha256: null,
-    vault_path: null,
+    raw_path: null,
     items: null,
     outcome: 'ok',
     error_code: null,
@@ -63,13 +63,13 @@ export async function gather(
 ): Promise<FetchRecord> {
   const sha256 = createHash('sha256').update(body).digest('hex');
   const fetch_id = fetchOf(number).fetch_id;
-  const vault_path = gatherer.add({ fetchId: fetch_id, request, body: Buffer.from(body) });
-  const fetch = fetchOf(number, { sha256, vault_path });
+  const raw_path = gatherer.add({ fetchId: fetch_id, request, body: Buffer.from(body) });
+  const fetch = fetchOf(number, { sha256, raw_path });
   await gatherer.record(fetch);
   return fetch;
 }
 
-/** An answer as the vault gives it. */
+/** An answer as the raw store gives it. */
 export function answerOf(asked: unknown, body: unknown, fields: Partial<FetchRecord> = {}): LookupAnswer {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   return { fetch: fetchOf(1, fields), asked, body: Buffer.from(text) };

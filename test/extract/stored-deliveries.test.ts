@@ -13,7 +13,7 @@ async function read(bytes: Uint8Array, chunk = bytes.length): Promise<StoredDeli
     for (let at = 0; at < bytes.length; at += chunk) yield bytes.subarray(at, at + chunk);
   }
   const found: StoredDelivery[] = [];
-  for await (const one of readDeliveries(chunks(), 'vault/x')) found.push(one);
+  for await (const one of readDeliveries(chunks(), 'raw/x')) found.push(one);
   return found;
 }
 
@@ -44,7 +44,7 @@ describe('deliveries in the raw store', () => {
     const text = change([stored('a'), stored('b', 1)].map(deliveryLine).join(''));
     await expect(read(Buffer.from(text))).rejects.toMatchObject({
       code: 'damaged_answer',
-      message: expect.stringContaining('vault/x'),
+      message: expect.stringContaining('raw/x'),
     });
   });
 });

@@ -52,7 +52,7 @@ describe('a call', () => {
         for await (const chunk of got.body) chunks.push(chunk);
         expect(Buffer.concat(chunks)).toEqual(body);
         expect(got).toMatchObject({ status: 200, contentEncoding: 'gzip', contentType: 'application/json; v=2' });
-        return { value: 'done', bytesDecoded: 12, sha256: 'ab', vaultPath: 'vault/ab', items: 7 };
+        return { value: 'done', bytesDecoded: 12, sha256: 'ab', rawPath: 'raw/ab', items: 7 };
       },
     });
     const { value, record } = await scene.client().call(call);
@@ -76,7 +76,7 @@ describe('a call', () => {
       bytes_received: body.length,
       bytes_decoded: 12,
       sha256: 'ab',
-      vault_path: 'vault/ab',
+      raw_path: 'raw/ab',
       items: 7,
       outcome: 'ok',
       error_code: null,
@@ -124,7 +124,7 @@ describe('a failure that passes is tried again as a new fetch', () => {
     const { value } = await scene.client().call(textCall());
     expect(value).toBe('good');
     expect(scene.records).toMatchObject([
-      { attempt: 1, outcome: 'failed', error_code: code, status, sha256: null, vault_path: null },
+      { attempt: 1, outcome: 'failed', error_code: code, status, sha256: null, raw_path: null },
       { attempt: 2, outcome: 'ok', error_code: null, status: 200 },
     ]);
     const ids = scene.service.calls.map(({ headers }) => headers['x-request-id']);
@@ -179,7 +179,7 @@ describe('a failure that passes is tried again as a new fetch', () => {
   });
 
   test.each([
-    ['swallows it', async () => ({ value: 'half', bytesDecoded: 1, sha256: 'x', vaultPath: 'x', items: 0 })],
+    ['swallows it', async () => ({ value: 'half', bytesDecoded: 1, sha256: 'x', rawPath: 'x', items: 0 })],
     ['makes another error of it', () => Promise.reject(new EtlError('failed', 'not_json', 'no JSON'))],
   ])('a broken body stays one when the consumer %s', async (_name, then) => {
     scene.service.answers.push(cutAfter('{"items"'));

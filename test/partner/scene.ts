@@ -212,7 +212,7 @@ export async function asText({ body }: Answer): Promise<Consumed<string>> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of body) chunks.push(chunk);
   const bytes = Buffer.concat(chunks);
-  return { value: bytes.toString(), bytesDecoded: bytes.length, sha256: 'feed', vaultPath: 'vault/x', items: 0 };
+  return { value: bytes.toString(), bytesDecoded: bytes.length, sha256: 'feed', rawPath: 'raw/x', items: 0 };
 }
 
 export function textCall(more: Partial<Call<string>> = {}): Call<string> {

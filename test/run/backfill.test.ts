@@ -27,7 +27,7 @@ const ordersOff = async () => (await world.differences(RANGE)).filter((line) => 
 /** First and last day of every window that was asked for in a run. */
 async function windowsOf(context: RunContext, runId: string): Promise<{ from: Day; to: Day }[]> {
   const windows = [];
-  for await (const fetch of context.vault.fetches('orders'))
+  for await (const fetch of context.raw.fetches('orders'))
     if (fetch.run_id === runId && fetch.window_from && fetch.window_to)
       windows.push({ from: fetch.window_from, to: fetch.window_to });
   return windows;

@@ -81,7 +81,7 @@ describe('before the first night', () => {
   it('nothing was called, and nothing written', async () => {
     expect(world.sandbox.stats).toMatchObject({ calls: {}, tokenRequests: 0 });
     const lakeAndRuns = (await readdir(world.home)).filter((name) =>
-      ['lake', 'vault', 'warehouse.duckdb'].includes(name),
+      ['lake', 'raw', 'warehouse.duckdb'].includes(name),
     );
     expect(lakeAndRuns).toEqual([]);
   });

@@ -21,7 +21,7 @@ const LONGEST_PAUSE_MS = 60_000;
 
 export class SubscriptionScene {
   readonly scene: Scene;
-  readonly vault: RawStore;
+  readonly raw: RawStore;
   readonly stop = new AbortController();
   /** Ids of processes that were reported. */
   readonly reported: string[] = [];
@@ -31,7 +31,7 @@ export class SubscriptionScene {
 
   private constructor(scene: Scene, state: State) {
     this.scene = scene;
-    this.vault = new RawStore({ state, place: new FolderPlace(scene.home.root) });
+    this.raw = new RawStore({ state, place: new FolderPlace(scene.home.root) });
     scene.clock.passUpTo(LONGEST_PAUSE_MS);
   }
 
@@ -57,7 +57,7 @@ export class SubscriptionScene {
       const client = new PartnerClient({ settings, token, clock, log, random: () => 0.5, runId, onFetch, pacing });
       return { client, settings };
     };
-    return { clock, log, state, vault: this.vault, signal: this.stop.signal, openClient };
+    return { clock, log, state, raw: this.raw, signal: this.stop.signal, openClient };
   }
 
   close(): Promise<void> {
@@ -88,13 +88,13 @@ export class SubscriptionScene {
     return times.slice(1).map((atMs, i) => atMs - times[i]!);
   }
 
-  /** What lies in the vault, in the order of asking: the questions and the bodies, and all records. */
+  /** What lies in the raw store, in the order of asking: the questions and the bodies, and all records. */
   async kept(): Promise<{ readonly answers: readonly StoredAnswer[]; readonly records: readonly FetchRecord[] }> {
-    const { vault } = this;
+    const { raw } = this;
     const records: FetchRecord[] = [];
-    for await (const record of vault.fetches('process-statuses')) records.push(record);
+    for await (const record of raw.fetches('process-statuses')) records.push(record);
     const answers: StoredAnswer[] = [];
-    for await (const stored of vault.readAnswers(records.filter((record) => record.vault_path !== null)))
+    for await (const stored of raw.readAnswers(records.filter((record) => record.raw_path !== null)))
       answers.push(stored);
     return { answers, records };
   }

@@ -4,7 +4,7 @@ import { pushLinks } from '../../pipelines/push-links.ts';
 import { LIMITS } from '../../src/core/limits.ts';
 import type { FetchRecord } from '../../src/core/records.ts';
 import { receiveAnything } from '../../src/extract/lookup-answer.ts';
-import { answerOf, emptyVault, fetchOf, gathered } from '../extract/lookup-scene.ts';
+import { answerOf, emptyRawStore, fetchOf, gathered } from '../extract/lookup-scene.ts';
 import { FakeClock } from '../support/clock.ts';
 import { NO_COUNTS, openReader, readAnswers, typedRows } from './reading.ts';
 
@@ -116,28 +116,23 @@ describe('what lies behind a link', () => {
 
 describe('an answer on its way in', () => {
   async function received(body: Uint8Array, contentEncoding: string | null = null, status = 200) {
-    const place = await emptyVault();
-    const gatherer = place.vault.gather('push-links', new FakeClock());
+    const place = await emptyRawStore();
+    const gatherer = place.raw.gather('push-links', new FakeClock());
     async function* chunks() {
       for (let at = 0; at < body.length; at += 65_536) yield body.subarray(at, at + 65_536);
     }
     const fetchId = fetchOf(1).fetch_id;
     const incoming = { fetchId, status, contentType: null, contentEncoding, body: chunks() };
     try {
-      const { sha256, vaultPath, bytesDecoded, items } = await receiveAnything(
-        incoming,
-        ASKED,
-        LIMITS.linkAnswerBytes,
-        {
-          pipeline: 'push-links',
-          vault: place.vault,
-          gatherer,
-        },
-      );
-      const fetch = fetchOf(1, { pipeline: 'push-links', run_id: 'r1', sha256, vault_path: vaultPath, status });
+      const { sha256, rawPath, bytesDecoded, items } = await receiveAnything(incoming, ASKED, LIMITS.linkAnswerBytes, {
+        pipeline: 'push-links',
+        raw: place.raw,
+        gatherer,
+      });
+      const fetch = fetchOf(1, { pipeline: 'push-links', run_id: 'r1', sha256, raw_path: rawPath, status });
       await gatherer.record(fetch);
       await gatherer.close();
-      const [stored] = await gathered(place.vault.readAnswers([fetch]));
+      const [stored] = await gathered(place.raw.readAnswers([fetch]));
       return { asked: stored?.asked, body: stored?.body.toString(), bytesDecoded, items };
     } finally {
       await gatherer.close();

@@ -56,8 +56,8 @@ async function setAside({ home }: World, order: string): Promise<void> {
   const message = { reason: 'wrong_signature', detail: null, headers: [['x-order', order]], bodyBytes: body.length };
   const files: readonly (readonly [string, string | Buffer])[] = [
     ['inbox/refused/f00000000000000000.wrong_signature.json', JSON.stringify({ ...message, bodyBase64: btoa(body) })],
-    ['vault/orders/refused/f00000000000000000.json.gz', gzipSync(`{"items":"${order}"}`)],
-    ['vault/orders/refused/f00000000000000001.json.gz', gzipSync(`{"items":"${order}"}`).subarray(0, -9)],
+    ['raw/orders/refused/f00000000000000000.json.gz', gzipSync(`{"items":"${order}"}`)],
+    ['raw/orders/refused/f00000000000000001.json.gz', gzipSync(`{"items":"${order}"}`).subarray(0, -9)],
     ['warehouse.duckdb.damaged', order],
   ];
   for (const [name, content] of files) {

@@ -1,4 +1,4 @@
-/** Settings of retention that come while an installation is in use, and what can be said of the answers in a vault. */
+/** Settings of retention that come while an installation is in use, and what can be said of the answers in a raw store. */
 import { appendFile, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { asEtlError } from '../../src/core/errors.ts';
@@ -28,14 +28,14 @@ export async function pruneUntil(world: World, last = Number.POSITIVE_INFINITY):
 
 /** Every stored answer: `there`, or the code of the error with which it is refused. */
 export async function answersOf(world: World, pipeline: string): Promise<Map<string, string>> {
-  return world.within(async ({ vault }) => {
+  return world.within(async ({ raw }) => {
     const found = new Map<string, string>();
     const fetches: FetchRecord[] = [];
-    for await (const fetch of vault.fetches(pipeline)) if (fetch.vault_path !== null) fetches.push(fetch);
+    for await (const fetch of raw.fetches(pipeline)) if (fetch.raw_path !== null) fetches.push(fetch);
     for (const fetch of fetches) {
       let state = 'there';
       try {
-        for await (const _ of vault.answer(fetch, true));
+        for await (const _ of raw.answer(fetch, true));
       } catch (thrown) {
         state = asEtlError(thrown).code;
       }

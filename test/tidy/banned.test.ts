@@ -132,3 +132,11 @@ describe('banned calls', () => {
     expect(ban?.pattern.test(codeOnly(line))).toBe(isBanned);
   });
 });
+
+test("the words are the field's own (design, words): no told, mend or vault", () => {
+  const own = sourcesIn(['src', 'pipelines']).flatMap(({ file, text }) => {
+    const found = /\b(?:told|mend|vault)\b/i.exec(text);
+    return found ? [`${file}: ${found[0]}`] : [];
+  });
+  expect(own).toEqual([]);
+});

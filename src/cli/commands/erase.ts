@@ -73,7 +73,7 @@ function printReport(
   const { slices, lake, answers, files, targets } = report.found;
   const columns = [{ title: 'where' }, { title: 'found', align: 'right' as const }, { title: '' }];
   printTable(cli.stdout, columns, [
-    ['vault', answers, 'answers'],
+    ['raw', answers, 'answers'],
     ['lake', lake, `values in ${counted(slices, 'slice')}`],
     ['inbox, records, rest', files, 'files'],
     ...Object.entries(targets).map(([name, values]) => [

@@ -30,7 +30,7 @@ const WHY: Readonly<Record<Stay, string>> = {
   hold: 'a held slice stands on it',
   pending: 'waits to be taken in',
   current: 'the only source of a slice',
-  young: 'neither old enough, nor is the vault too large',
+  young: 'neither old enough, nor is the raw store too large',
 };
 
 function printPrune(cli: CliContext, { answers, kept, unnamed, files, runs }: PrunePlan, asJson: boolean): void {

@@ -21,7 +21,7 @@ interface Options {
 export function register(program: Command, cli: CliContext): void {
   const command = program
     .command('rejects')
-    .description('show rows that could not be loaded, or try them again from the vault')
+    .description('show rows that could not be loaded, or try them again from the raw store')
     .argument('[pipeline]', 'all when none is named')
     .option('--retry', 'normalise the slices that have rejects again')
     .option('--limit <rows>', 'rows to show at the most', wholeNumber(1, 1_000_000), 50)

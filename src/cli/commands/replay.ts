@@ -16,7 +16,7 @@ export function register(program: Command, cli: CliContext): void {
 function registerReplay(program: Command, cli: CliContext): void {
   const command = program
     .command('replay')
-    .description('normalise and load again from the vault, without calling the service')
+    .description('normalise and load again from the raw store, without calling the service')
     .argument('<pipeline>', 'pipeline to replay')
     .requiredOption('--from <day>', 'first day: yyyy-mm-dd, today, yesterday or today-7', dayWord)
     .requiredOption('--to <day>', 'last day, written in the same way', dayWord)

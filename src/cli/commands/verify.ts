@@ -10,7 +10,7 @@ import { withApp } from '../with-app.ts';
 export function register(program: Command, cli: CliContext): void {
   const command = program
     .command('verify')
-    .description('compare vault, lake and targets to the last digit, and run all checks; exit 1 on any difference')
+    .description('compare raw store, lake and targets to the last digit, and run all checks; exit 1 on any difference')
     .option('--json', 'print one JSON document')
     .action(async ({ json = false }: { json?: boolean }) => {
       const result = await withApp(await orDemo(cli), verify);
@@ -47,7 +47,7 @@ function linesOf({ answers, pruned, slices, rows, targets, differences, warnings
   const aside = warnings.length === 0 ? '' : `; ${counted(warnings.length, 'warning')}`;
   return [
     ...warnings.map((w) => `warning: ${w.hop}: ${w.pipeline} ${w.day ?? ''}: ${w.problem}; ${w.fix}`),
-    `vault: ${counted(answers, 'answer')}${gone}`,
+    `raw: ${counted(answers, 'answer')}${gone}`,
     `lake: ${content({ slices, rows })}`,
     ...targets.map((t) => `${t.target}: ${content(t)} compared with the lake, ${counted(t.checks, 'check')} run`),
     `Verdict: ${verdict}${aside}`,

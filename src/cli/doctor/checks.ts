@@ -35,7 +35,7 @@ export interface DoctorWorld {
 /** The oldest Node that works; package.json says the same. */
 export const NODE_FLOOR = '20.19.0';
 const MIB = 1024 * 1024;
-/** A night of a large partner with its vault and lake stays well below this. */
+/** A night of a large partner with its raw store and lake stays well below this. */
 const ROOMY_MIB = 2048;
 /** Below this not even a small night is sure to fit. */
 const LEAST_MIB = 256;

@@ -250,7 +250,7 @@ function probesOf(context: RunContext, today: ReturnType<typeof todayOf>): Probe
 }
 
 function consumed<T>(value: T): Consumed<T> {
-  return { value, bytesDecoded: 0, sha256: null, vaultPath: null, items: null };
+  return { value, bytesDecoded: 0, sha256: null, rawPath: null, items: null };
 }
 
 /** The same settings with one try for each call: a doctor who asks again and again makes the patient worse. */

@@ -139,7 +139,7 @@ const TO_DO: Readonly<Record<ProgressUnit, string>> = {
   call: 'make',
   file: 'fetch',
   message: 'take in',
-  answer: 'load again from the vault',
+  answer: 'load again from the raw store',
   row: 'load',
 };
 

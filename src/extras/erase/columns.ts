@@ -116,7 +116,7 @@ function answerColumns(fetches: readonly FetchRecord[]): Respelling[] {
   if (fetches.length === 0) return [];
   const byId = new Map(fetches.map((fetch) => [fetch.fetch_id, fetch]));
   const where = `fetch_id IN (${fetches.map(({ fetch_id: id }) => quoteText(id)).join(', ')})`;
-  const respelled = (column: 'sha256' | 'vault_path'): Respelling => ({
+  const respelled = (column: 'sha256' | 'raw_path'): Respelling => ({
     ...{ column, isJson: false, text: `concat(fetch_id, ${UNIT}, ${column})`, where },
     spell: (text) => {
       const [id = '', old] = text.split(UNIT_SIGN);
@@ -124,7 +124,7 @@ function answerColumns(fetches: readonly FetchRecord[]): Respelling[] {
       return anew === old ? null : anew;
     },
   });
-  return [respelled('sha256'), respelled('vault_path')];
+  return [respelled('sha256'), respelled('raw_path')];
 }
 
 /** Every table of a warehouse in which something may stand. */

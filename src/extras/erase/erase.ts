@@ -2,7 +2,7 @@
  * Erasing values for a person's request. What identifies goes, what was earned stays: in the place of each value stands a mark, the
  * same everywhere, so that rows are still distinguished, sums are the same and reports still agree.
  *
- *   listed ─▶ lake ─▶ vault ─▶ inbox ─▶ targets ─▶ records
+ *   listed ─▶ lake ─▶ raw store ─▶ inbox ─▶ targets ─▶ records
  *
  * The list (src/extract/erasures.ts) comes right before the lake: from then on the service's answers are masked before any stage sees
  * them, so that what a night brings is what the lake says, and no version is written for the mask. The lake changes in one commit.
@@ -58,7 +58,7 @@ export interface ErasureRecord {
 
 /** A step was taken; a place for tests to stop the program. */
 export type EraseStep = (
-  name: 'listed' | 'lake' | 'vault' | 'inbox' | 'target' | 'records',
+  name: 'listed' | 'lake' | 'raw' | 'inbox' | 'target' | 'records',
   about: string,
 ) => void | Promise<void>;
 const NO_STEP: EraseStep = () => undefined;
@@ -197,7 +197,7 @@ class Erasing {
     const { step, isDryRun } = this.options;
     const lake = await this.respellLake();
     await step('lake', 'committed');
-    const { answers, others, hashes } = await this.maskVault();
+    const { answers, others, hashes } = await this.redactRawStore();
     if (!isDryRun) await renameAnswers(context.state, hashes);
     const work: FileWork = {
       context,
@@ -234,7 +234,7 @@ class Erasing {
     return lake;
   }
 
-  private async maskVault() {
+  private async redactRawStore() {
     const { context, sought, scopes } = this;
     const { step, isDryRun } = this.options;
     const hashes = new Map<string, string>();
@@ -250,7 +250,7 @@ class Erasing {
         at: isoTime(context.clock.now()),
         scratch: this.scratch(),
         isDryRun,
-        step: (about) => step('vault', about),
+        step: (about) => step('raw', about),
       });
       answers += found.answers;
       others += found.others;
@@ -264,7 +264,7 @@ class Erasing {
     const { context, scopes } = this;
     const found: FetchRecord[] = [];
     for (const pipeline of context.pipelines.filter((one) => isNamed(one) && scopes.has(one.name)))
-      for await (const fetch of context.vault.fetches(pipeline.name))
+      for await (const fetch of context.raw.fetches(pipeline.name))
         if (fetch.notes?.erased_at || wasMoved(fetch)) found.push(fetch);
     return found;
   }

@@ -61,14 +61,14 @@ export async function redactRaw(work: RawWork): Promise<RawErasure> {
   let answers = 0;
   for await (const { object, fetches } of storedAnswers(context, pipeline))
     try {
-      const isGathered = placeOf(fetches[0]!.vault_path!).line !== null;
+      const isGathered = placeOf(fetches[0]!.raw_path!).line !== null;
       const replaced = await (isGathered ? redactGathered : redactBody)(work, object, fetches);
       if (replaced.length === 0) continue;
       answers += isGathered ? replaced.filter(({ isRedacted }) => isRedacted).length : 1;
       for (const { old, anew } of replaced) hashes.set(old.sha256 ?? '', anew.sha256 ?? '');
       if (!work.isDryRun) await replace(work, object, replaced);
     } catch (thrown) {
-      errors.push(unreadable(thrown, context.vault.place.called(object), pipeline));
+      errors.push(unreadable(thrown, context.raw.place.called(object), pipeline));
     }
   const others = (await dropUnnamed(work)) + (await redactRefused(work));
   return { answers, others, hashes, errors };
@@ -90,7 +90,7 @@ async function replace({ context, step }: RawWork, object: string, replaced: rea
     replaced.map(({ anew }) => anew),
   );
   await step(`rows of ${object}`);
-  await context.vault.place.delete(object);
+  await context.raw.place.delete(object);
 }
 
 /** Nothing where nothing in the body is erased. */
@@ -103,7 +103,7 @@ async function redactBody(
   if (!(await holdsErased(work, object))) return [];
   const extension = /\.([a-z]+)(?:\.gz)?$/.exec(object)?.[1];
   const isGzip = object.endsWith('.gz');
-  const body = await context.vault.receive(pipeline, work.scratch, extension);
+  const body = await context.raw.receive(pipeline, work.scratch, extension);
   const hash = createHash('sha256');
   let bytes = 0;
   async function* hashed() {
@@ -120,11 +120,11 @@ async function redactBody(
     throw error;
   }
   const sha256 = hash.digest('hex');
-  const vault_path = isDryRun ? object : await body.keep(sha256, isGzip);
+  const raw_path = isDryRun ? object : await body.keep(sha256, isGzip);
   if (isDryRun) await body.discard();
   return fetches.map((old) => ({
     old,
-    anew: { ...old, sha256, bytes_decoded: bytes, vault_path, notes: { ...old.notes, erased_at: work.at } },
+    anew: { ...old, sha256, bytes_decoded: bytes, raw_path, notes: { ...old.notes, erased_at: work.at } },
     isRedacted: true,
   }));
 }
@@ -136,14 +136,14 @@ async function redactGathered(
   fetches: readonly FetchRecord[],
 ): Promise<readonly Replaced[]> {
   const { context, at, isDryRun } = work;
-  const before = (await gatheredLines(context.vault.place, object)).map(responseIn);
+  const before = (await gatheredLines(context.raw.place, object)).map(responseIn);
   const after = before.map((response) => redactedResponse(work, response));
   if (after.every((response, i) => response === before[i])) return [];
   const name = object.replace(/(?:-[^/]*)?\.ndjson\.gz$/, `-${work.runId}.ndjson.gz`);
   const replaced = fetches.map((old) => {
-    const line = placeOf(old.vault_path!).line!;
+    const line = placeOf(old.raw_path!).line!;
     const isRedacted = after[line] !== before[line];
-    const anew = { ...old, vault_path: pathOf(name, line) };
+    const anew = { ...old, raw_path: pathOf(name, line) };
     if (!isRedacted) return { line, old, anew, isRedacted };
     const { body } = after[line]!;
     const sha256 = createHash('sha256').update(body).digest('hex');
@@ -152,7 +152,7 @@ async function redactGathered(
   });
   const records = new Map(replaced.map(({ line, anew }) => [line, maskWords(work.erasures, anew) as FetchRecord]));
   const lines = after.map((response, line) => lineOf({ ...response, fetch: records.get(line) ?? null }));
-  if (!isDryRun) await context.vault.place.put(name, { bytes: await gatheredBytes(lines) });
+  if (!isDryRun) await context.raw.place.put(name, { bytes: await gatheredBytes(lines) });
   return replaced;
 }
 
@@ -168,7 +168,7 @@ function redactedResponse({ erasures, masker, scope }: RawWork, response: Gather
 }
 
 function redacted({ context }: RawWork, object: string, masker: Masker): AsyncIterable<Uint8Array> {
-  const decoded = context.vault.decoded(object);
+  const decoded = context.raw.decoded(object);
   return /\.ndjson\.gz$/.test(object) ? maskedDeliveries(decoded, object, masker) : masker.through(decoded);
 }
 
@@ -199,13 +199,13 @@ async function* zipped(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
 }
 
 /** Whether the row's answer shares an object with one that was redacted: it lies elsewhere than it did. */
-export function wasMoved({ vault_path: at }: FetchRecord): boolean {
+export function wasMoved({ raw_path: at }: FetchRecord): boolean {
   return at !== null && /-[^/]*\.ndjson\.gz$/.test(placeOf(at).object);
 }
 
 /** Deletes answers that no row names. */
 async function dropUnnamed({ context, pipeline, isDryRun }: RawWork): Promise<number> {
-  const { place } = context.vault;
+  const { place } = context.raw;
   const found: string[] = [];
   for (const kind of ['answers', 'gathered'] as const)
     for await (const { name } of place.list(rawPrefix(pipeline, kind))) found.push(name);
@@ -219,7 +219,7 @@ async function dropUnnamed({ context, pipeline, isDryRun }: RawWork): Promise<nu
 /** Bodies that were set aside; one that cannot be unpacked is of use to nobody, and goes. */
 async function redactRefused(work: RawWork): Promise<number> {
   const { context, pipeline, isDryRun } = work;
-  const { place } = context.vault;
+  const { place } = context.raw;
   let changed = 0;
   for await (const { name } of place.list(rawPrefix(pipeline, 'refused'))) {
     const holds = await holdsErased(work, name).catch(() => null);
@@ -233,9 +233,9 @@ async function redactRefused(work: RawWork): Promise<number> {
 
 /** False where it cannot be read to its end. */
 async function redactInPlace(work: RawWork, name: string): Promise<boolean> {
-  const { vault } = work.context;
+  const { raw } = work.context;
   const isGzip = name.endsWith('.gz');
-  const body = await vault.receive(work.pipeline, work.scratch);
+  const body = await raw.receive(work.pipeline, work.scratch);
   const bytes = redacted(work, name, work.masker.again());
   try {
     for await (const chunk of isGzip ? zipped(bytes) : bytes) await body.write(chunk);

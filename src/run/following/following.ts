@@ -1,4 +1,4 @@
-/** Asks for processes and follows links, as it was planned. Answers lie in the vault when that is done. */
+/** Asks for processes and follows links, as it was planned. Answers lie in the raw store when that is done. */
 import { EtlError } from '../../core/errors.ts';
 import { readingOf } from '../../core/pipeline.ts';
 import { type ConsumedLookup, receiveAnything, receiveLookup, wholeAnswer } from '../../extract/lookup-answer.ts';
@@ -53,7 +53,7 @@ async function receiveLinked(
 ): Promise<Consumed<boolean>> {
   const { contentEncoding, body, status } = answer;
   const { received, decoded } = await wholeAnswer(contentEncoding, body);
-  const nothing = { value: false, bytesDecoded: decoded.length, sha256: null, vaultPath: null, items: null };
+  const nothing = { value: false, bytesDecoded: decoded.length, sha256: null, rawPath: null, items: null };
   if (status >= 300) return nothing;
   try {
     const kept: ConsumedLookup = await receiveLookup(

@@ -1,5 +1,5 @@
 /**
- * Single look-ups for a person: asked under the installation's own token and budgets, and shown. Nothing is stored: no vault, no
+ * Single look-ups for a person: asked under the installation's own token and budgets, and shown. Nothing is stored: no raw store, no
  * lake, no record of a run and no lock, so it may be done while a night runs.
  *
  * A question that the service cannot answer is an outcome. A call that fails leaves its questions `failed` and the others go on;
@@ -243,7 +243,7 @@ function receiving(check: DocumentCheck): (answer: Answer) => Promise<Consumed<R
     const document = status < 300 ? soundDocument(decoded) : null;
     const items = document && check(document);
     const value = { status, text: bodyText(decoded), document };
-    return { value, bytesDecoded: decoded.length, sha256: null, vaultPath: null, items };
+    return { value, bytesDecoded: decoded.length, sha256: null, rawPath: null, items };
   };
 }
 

@@ -16,7 +16,7 @@ export interface LookupLines {
   readonly drift: readonly DriftRecord[];
 }
 
-/** Reads the answers from the vault into files of lines in `folder`. An answer that cannot be read is named in the log and left out. */
+/** Reads the answers from the raw store into files of lines in `folder`. An answer that cannot be read is named in the log and left out. */
 export async function linesOf(
   context: RunContext,
   pipeline: Pipeline,
@@ -26,7 +26,7 @@ export async function linesOf(
   const children = childrenOf(context.pipelines, pipeline);
   const reader = await AnswerReader.open(pipeline, children, folder, context.timeZone);
   try {
-    for await (const answer of context.vault.readAnswers(fetches)) {
+    for await (const answer of context.raw.readAnswers(fetches)) {
       await reader.take(answer).catch((error) => {
         if (!(error instanceof EtlError) || error.kind === 'bug') throw error;
         context.log.warn(`the answer of fetch ${answer.fetch.fetch_id} is left out: ${error.message}`, {

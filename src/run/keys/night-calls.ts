@@ -20,8 +20,8 @@ export async function withNightCalls<T>(
   work: (calls: NightCalls) => Promise<T>,
 ): Promise<T> {
   const partner = await partners.of(pipeline);
-  const { vault, clock } = session.context;
-  const gatherer = vault.gather(pipeline.name, clock);
+  const { raw, clock } = session.context;
+  const gatherer = raw.gather(pipeline.name, clock);
   return partners.gathering(pipeline, gatherer, async () => {
     const calls = new NightCalls(session, partner, pipeline.name, gatherer, callsAllowed);
     try {
@@ -56,7 +56,7 @@ export class NightCalls {
 
   /** Where answers go. */
   get place() {
-    return { pipeline: this.pipelineName, vault: this.session.context.vault, gatherer: this.gatherer };
+    return { pipeline: this.pipelineName, raw: this.session.context.raw, gatherer: this.gatherer };
   }
 
   /** To be called when nothing is asked any more. */

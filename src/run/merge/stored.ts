@@ -28,7 +28,7 @@ export async function storedSince(
   const { name } = pipeline;
   const fetches = await appliedSince(context, pipeline, range.from, isApplied);
   if (fetches.length === 0)
-    throw new EtlError('usage', 'nothing_stored', `the vault holds no answer of ${name} since ${range.from}`, {
+    throw new EtlError('usage', 'nothing_stored', `the raw store holds no answer of ${name} since ${range.from}`, {
       hint: `ask for what is due, or take in what waits: partner-etl run ${name}`,
     });
   await demandAnswers(session, pipeline, range.from, fetches);
@@ -54,8 +54,8 @@ async function appliedSince(
   isApplied: IsApplied,
 ): Promise<FetchRecord[]> {
   const found: FetchRecord[] = [];
-  for await (const fetch of context.vault.fetches(pipeline.name)) {
-    if (fetch.outcome !== 'ok' || fetch.vault_path === null) continue;
+  for await (const fetch of context.raw.fetches(pipeline.name)) {
+    if (fetch.outcome !== 'ok' || fetch.raw_path === null) continue;
     if (dayOfFetch(context, fetch) >= from && isApplied(fetch)) found.push(fetch);
   }
   demandUnprunedSince(pipeline, (fetch) => dayOfFetch(context, fetch), found);

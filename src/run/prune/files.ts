@@ -32,10 +32,10 @@ export async function agedFiles(context: RunContext): Promise<OldFile[]> {
   return found;
 }
 
-async function olderRefused({ vault, clock }: RunContext, pipeline: string, days: number): Promise<OldFile[]> {
+async function olderRefused({ raw, clock }: RunContext, pipeline: string, days: number): Promise<OldFile[]> {
   const before = clock.now() - days * MS_PER_DAY;
   const found: OldFile[] = [];
-  for await (const { name, bytes } of vault.place.list(rawPrefix(pipeline, 'refused'))) {
+  for await (const { name, bytes } of raw.place.list(rawPrefix(pipeline, 'refused'))) {
     const id = REFUSED.exec(path.basename(name))?.[1];
     if (id !== undefined && bornMs(id) < before) found.push({ kind: 'refused', file: name, bytes, isRaw: true });
   }

@@ -1,5 +1,5 @@
 /**
- * What retention must leave in the vault, whatever its age:
+ * What retention must leave in the raw store, whatever its age:
  *
  *   not_loaded   it may be the source of a slice that some target does not have yet
  *   hold         a slice that is held stands on it
@@ -105,10 +105,10 @@ function saysSame({ held, moved, checked }: SliceEntry, newest: Newest | undefin
 type Newest = Pick<FetchRecord, 'fetch_id' | 'sha256'>;
 
 /** Of a report the newest sound answer for every day; of anything else the newest one, and the newest file. */
-async function newestAnswers({ vault }: RunContext, { name }: Pipeline): Promise<ReadonlyMap<string, Newest>> {
+async function newestAnswers({ raw }: RunContext, { name }: Pipeline): Promise<ReadonlyMap<string, Newest>> {
   const newest = new Map<string, Newest>();
-  for await (const fetch of vault.fetches(name)) {
-    if (fetch.outcome !== 'ok' || fetch.vault_path === null || fetch.pruned_at !== undefined) continue;
+  for await (const fetch of raw.fetches(name)) {
+    if (fetch.outcome !== 'ok' || fetch.raw_path === null || fetch.pruned_at !== undefined) continue;
     const { fetch_id, sha256, window_from: from, window_to: to } = fetch;
     const answer = { fetch_id, sha256 };
     if (from && to) for (const day of daysOf({ from, to })) newest.set(day, answer);

@@ -7,7 +7,7 @@ import { agedFiles, agedRuns, type OldFile } from './files.ts';
 import { type Need, needsOf, unloadedSlices } from './needs.ts';
 import { type Doomed, lookThrough, type Walk } from './walk.ts';
 
-/** Why an answer stays: it is needed, or neither its age nor the size of the vault calls for it. */
+/** Why an answer stays: it is needed, or neither its age nor the size of the raw store calls for it. */
 export type Stay = Need | 'young';
 
 export interface Kept {
@@ -38,7 +38,7 @@ export function hasRetention({ retention }: Pick<RunContext, 'retention'>): bool
 export function demandRetention(context: Pick<RunContext, 'retention'>): void {
   if (hasRetention(context)) return;
   throw new EtlError('usage', 'no_retention', 'nothing is set under `retention`, so everything is kept', {
-    hint: 'set for example retention.vaultDays in config/local.yaml',
+    hint: 'set for example retention.rawDays in config/local.yaml',
   });
 }
 
@@ -50,9 +50,9 @@ export async function planPrune(context: RunContext): Promise<PrunePlan> {
   demandRetention(context);
   const files = await agedFiles(context);
   const runs = await agedRuns(context);
-  const { vaultDays, vaultMiB } = context.retention;
-  if (vaultDays === null && vaultMiB === null) return { answers: [], kept: [], unnamed: [], files, runs };
-  const walks = await walkVault(context);
+  const { rawDays, rawMiB } = context.retention;
+  if (rawDays === null && rawMiB === null) return { answers: [], kept: [], unnamed: [], files, runs };
+  const walks = await walkRawStore(context);
   const free = walks.flatMap((walk) => walk.free);
   const bytes = walks.reduce((sum, walk) => sum + walk.bytes, 0);
   const answers = chosen(context, free, bytes);
@@ -61,7 +61,7 @@ export async function planPrune(context: RunContext): Promise<PrunePlan> {
   return { answers, kept: keptOf(walks, new Set(answers)), unnamed, files, runs };
 }
 
-async function walkVault(context: RunContext): Promise<Walk[]> {
+async function walkRawStore(context: RunContext): Promise<Walk[]> {
   const engine = await Engine.open({ tempDir: context.paths.work });
   try {
     const unloaded = await unloadedSlices(context);
@@ -76,12 +76,12 @@ async function walkVault(context: RunContext): Promise<Walk[]> {
   }
 }
 
-/** Of what may go: what is too old, and the oldest as long as the vault is too large. */
+/** Of what may go: what is too old, and the oldest as long as the raw store is too large. */
 function chosen({ clock, retention }: RunContext, free: readonly Doomed[], bytes: number): Doomed[] {
   const nowMs = clock.now();
-  const { vaultDays, vaultMiB } = retention;
-  const cutoffMs = vaultDays === null ? Number.NEGATIVE_INFINITY : nowMs - vaultDays * MS_PER_DAY;
-  let surplus = vaultMiB === null ? 0 : bytes - vaultMiB * BYTES_PER_MIB;
+  const { rawDays, rawMiB } = retention;
+  const cutoffMs = rawDays === null ? Number.NEGATIVE_INFINITY : nowMs - rawDays * MS_PER_DAY;
+  let surplus = rawMiB === null ? 0 : bytes - rawMiB * BYTES_PER_MIB;
   // What came in within a day may still be written to, or be taken in.
   const old = free.filter(({ newestMs }) => newestMs < nowMs - MS_PER_DAY).sort((a, b) => a.newestMs - b.newestMs);
   const going: Doomed[] = [];

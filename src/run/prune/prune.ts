@@ -70,7 +70,7 @@ export async function pruneAfterNight(session: Session): Promise<void> {
 }
 
 async function carryOut({ context }: Session, plan: PrunePlan, step: PruneStep): Promise<void> {
-  const { place } = context.vault;
+  const { place } = context.raw;
   for (const { pipeline, file } of plan.answers) {
     if (context.signal.aborted) return;
     await step('marking', file);

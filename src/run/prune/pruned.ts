@@ -41,7 +41,7 @@ export function demandUnprunedSince(
     `${gone.length} answers of ${name} are gone, the newest of ${dayOf(newest)}: ${prunedWords(newest.pruned_at!)}`,
     {
       concern: { pipeline: name },
-      hint: `replay the days behind ${dayOf(newest)}, or restore the vault from a backup; the rows themselves are in the lake`,
+      hint: `replay the days behind ${dayOf(newest)}, or restore the raw store from a backup; the rows themselves are in the lake`,
     },
   );
 }

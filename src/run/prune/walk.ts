@@ -26,12 +26,12 @@ export interface Walk {
   readonly unnamed: readonly Doomed[];
 }
 
-export async function lookThrough({ vault, state }: RunContext, pipeline: string, needs: Needs): Promise<Walk> {
+export async function lookThrough({ raw, state }: RunContext, pipeline: string, needs: Needs): Promise<Walk> {
   const ids = needs.fetchIds();
   // The record of an answer that is needed is missing: any answer may be the one.
   const isBlind = (await knownFetches(state.db, ids)).size < ids.size;
   const stored = new Map<string, PlacedObject>();
-  for await (const found of storedObjects(vault.place, pipeline)) stored.set(found.name, found);
+  for await (const found of storedObjects(raw.place, pipeline)) stored.set(found.name, found);
   const free: Doomed[] = [];
   const unnamed: Doomed[] = [];
   const needed = new Map<Need, { answers: number; bytes: number }>();
@@ -59,7 +59,7 @@ export async function lookThrough({ vault, state }: RunContext, pipeline: string
   return { pipeline, bytes: total, free, needed, unnamed };
 }
 
-async function* storedObjects(place: RunContext['vault']['place'], pipeline: string): AsyncGenerator<PlacedObject> {
+async function* storedObjects(place: RunContext['raw']['place'], pipeline: string): AsyncGenerator<PlacedObject> {
   yield* place.list(rawPrefix(pipeline, 'answers'));
   yield* place.list(rawPrefix(pipeline, 'gathered'));
 }

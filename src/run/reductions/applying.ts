@@ -45,7 +45,7 @@ export async function readFile(
       lines: await reductionLines(decoded, settingsOf<ReductionsSettings>(context, pipeline), linesFile),
     };
   } catch (thrown) {
-    throw asEtlError(thrown).about({ file: fetch.vault_path ?? '', requestId: fetch.fetch_id });
+    throw asEtlError(thrown).about({ file: fetch.raw_path ?? '', requestId: fetch.fetch_id });
   }
 }
 
@@ -59,7 +59,7 @@ export async function readStoredFile(
   const decoded = path.join(folder, 'decoded');
   const sink = await FileSink.open(decoded);
   try {
-    for await (const chunk of context.vault.answer(fetch, true)) await sink.write(chunk.slice());
+    for await (const chunk of context.raw.answer(fetch, true)) await sink.write(chunk.slice());
   } finally {
     await sink.close();
   }

@@ -23,7 +23,7 @@ export async function askName(session: Session, partner: Partner, pipeline: Pipe
     pipeline.name,
     async (answer) => {
       const received = await receiveFile(answer, to);
-      return { ...received, value: nameIn(received.head.toString('utf8'), received.vaultPath), items: null };
+      return { ...received, value: nameIn(received.head.toString('utf8'), received.rawPath), items: null };
     },
     session.context.signal,
   );
@@ -31,11 +31,11 @@ export async function askName(session: Session, partner: Partner, pipeline: Pipe
 }
 
 /** The bare name; a page of somebody else's passes, so it is asked again. */
-function nameIn(text: string, vaultPath: string): string {
+function nameIn(text: string, rawPath: string): string {
   const name = recordable(text.replace(/^\ufeff/, ''));
   if (name !== null && !/^[<{[]/.test(name)) return name;
   throw new EtlError('retry', 'no_file_name', 'the answer for the name of the newest reductions file is no name', {
-    hint: `what was received lies in ${vaultPath}`,
+    hint: `what was received lies in ${rawPath}`,
   });
 }
 
@@ -72,7 +72,7 @@ export async function fetchFile(
 }
 
 function destination({ context }: Session, pipeline: Pipeline, folder: string): FileDestination {
-  const { vault } = context;
+  const { raw } = context;
   const mostBytes = LIMITS.reductionsFileBytes;
-  return { vault, pipeline: pipeline.name, folder, extension: 'csv', decodedFile: null, mostBytes };
+  return { raw, pipeline: pipeline.name, folder, extension: 'csv', decodedFile: null, mostBytes };
 }

@@ -78,7 +78,7 @@ export const fileSource: Source<FilePlan> = {
   },
   async held(session, pipeline, { held }) {
     const each: Request[] = [];
-    for await (const fetch of session.context.vault.fetchesWith([held.content.fetch_id]))
+    for await (const fetch of session.context.raw.fetchesWith([held.content.fetch_id]))
       each.push(storedRequest(session, pipeline, fetch));
     return { total: 0, unit: 'file', each };
   },
@@ -125,7 +125,7 @@ async function unappliedFile(
   { askedAt, name }: AskedName,
 ): Promise<FetchRecord | null> {
   let left: FetchRecord | null = null;
-  for await (const fetch of context.vault.fetches(pipeline.name, askedAt.slice(0, 10)))
+  for await (const fetch of context.raw.fetches(pipeline.name, askedAt.slice(0, 10)))
     if (fetch.outcome === 'ok' && fetch.notes?.asked_name === name && fetch.finished_at >= askedAt) left = fetch;
   const last = await lastFile(engine, { lake: context.lake, under: null }, context.pipelines, pipeline);
   return left?.fetch_id === last?.fetchId ? null : left;

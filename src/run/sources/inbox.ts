@@ -1,5 +1,5 @@
 /**
- * The inbox becomes part of the lake: what waits is read once, and goes into the vault as one answer and into lines for the lake at
+ * The inbox becomes part of the lake: what waits is read once, and goes into the raw store as one answer and into lines for the lake at
  * the same time; once the lake has its rows it is deleted from the inbox. Whatever step a run dies at, the next one reads the same
  * deliveries again under the same fetch, and to take a delivery in twice changes nothing.
  */
@@ -26,7 +26,7 @@ import { eventStatus } from '../status/status-days.ts';
 import type { Applied } from '../tally.ts';
 import type { Request, Response, Source } from './source.ts';
 
-/** So many bytes of messages become one answer of the vault, and rows of the lake in one commit: some 300,000 messages. */
+/** So many bytes of messages become one answer of the raw store, and rows of the lake in one commit: some 300,000 messages. */
 const ANSWER_BYTES = 128 * 1024 * 1024;
 /** Read from the inbox at once: of bodies of 64 KiB some 13 MB. */
 const PAGE_ROWS = 200;
@@ -42,7 +42,7 @@ export const inboxSource: Source = {
   async requests(session, _partners, { pipeline }) {
     const { context } = session;
     const { db } = context.state;
-    const masker = await context.vault.masker(pipeline.name);
+    const masker = await context.raw.masker(pipeline.name);
     if (masker) await context.masking.setAside(context.paths.inbox, masker);
     const upTo = await lastDelivery(db);
     if (upTo === null) return null;
@@ -88,8 +88,8 @@ async function readStored(
   const { context } = session;
   const lines = await PushLines.open(folder, context.timeZone);
   for (const fetch of fetches) {
-    const name = fetch.vault_path ?? fetch.fetch_id;
-    await lines.take(fetch.fetch_id, readDeliveries(context.vault.answer(fetch, true), name));
+    const name = fetch.raw_path ?? fetch.fetch_id;
+    await lines.take(fetch.fetch_id, readDeliveries(context.raw.answer(fetch, true), name));
   }
   const closed = await lines.close();
   const fetchId = fetches.at(-1)!.fetch_id;
@@ -107,14 +107,14 @@ interface Draining {
   readonly folder: string;
 }
 
-/** Brings deliveries from the first that waits on into the vault, as one answer, and makes lines of them. */
+/** Brings deliveries from the first that waits on into the raw store, as one answer, and makes lines of them. */
 async function storeAnswer(session: Session, pipeline: Pipeline, { first, upTo, folder }: Draining): Promise<Response> {
   const { context, ledger } = session;
-  const { vault, state } = context;
+  const { raw, state } = context;
   const fetchId = fetchIdOf(first, upTo);
   const lines = await PushLines.open(folder, context.timeZone);
-  const masker = await vault.masker(pipeline.name);
-  const body = await vault.receive(pipeline.name, path.join(folder, 'answer'), 'ndjson');
+  const masker = await raw.masker(pipeline.name);
+  const body = await raw.receive(pipeline.name, path.join(folder, 'answer'), 'ndjson');
   const hash = createHash('sha256');
   let [last, bytes, bytesReceived] = [null as string | null, 0, 0];
   async function* stored(): AsyncGenerator<StoredDelivery> {
@@ -154,13 +154,13 @@ async function storeAnswer(session: Session, pipeline: Pipeline, { first, upTo, 
     bytes_received: bytesReceived,
     bytes_decoded: bytes,
     sha256,
-    vault_path: await body.keep(sha256, true),
+    raw_path: await body.keep(sha256, true),
     items: deliveries,
     outcome: 'ok',
     error_code: null,
     error_message: null,
   };
-  await vault.record(fetch);
+  await raw.record(fetch);
   await context.step('answer-received', pipeline.name);
   return received(session, pipeline, fetch, closed, { last, folder });
 }

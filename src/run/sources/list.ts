@@ -1,6 +1,6 @@
 /**
  * The list of push subscriptions: one call tells all there are, so what is not on the list is gone. A night asks once, keeps the
- * answer in the vault, and adds what came, changed and went. An answer that is no list changes nothing.
+ * answer in the raw store, and adds what came, changed and went. An answer that is no list changes nothing.
  */
 import path from 'node:path';
 import { z } from 'zod';
@@ -62,7 +62,7 @@ export const listSource: Source = {
   },
   async held(session, pipeline, { held }) {
     const each: Request[] = [];
-    for await (const fetch of session.context.vault.fetchesWith([held.content.fetch_id]))
+    for await (const fetch of session.context.raw.fetchesWith([held.content.fetch_id]))
       each.push(storedRequest(session, pipeline, fetch));
     return { total: 0, unit: 'call', each };
   },
@@ -134,8 +134,8 @@ async function askList(session: Session, partners: Partners, pipeline: Pipeline)
 }
 
 async function storedBody(context: RunContext, fetch: FetchRecord): Promise<Uint8Array> {
-  for await (const { body } of context.vault.readAnswers([fetch])) return body;
-  throw new EtlError('failed', 'damaged_answer', `the vault does not hold the answer of fetch ${fetch.fetch_id}`, {
+  for await (const { body } of context.raw.readAnswers([fetch])) return body;
+  throw new EtlError('failed', 'damaged_answer', `the raw store does not hold the answer of fetch ${fetch.fetch_id}`, {
     concern: { pipeline: fetch.pipeline, requestId: fetch.fetch_id },
     hint: `ask for the list again: partner-etl run ${fetch.pipeline}`,
   });

@@ -72,9 +72,9 @@ export async function explain(context: RunContext, name: string, day: Day): Prom
 const LONGEST_RUN_DAYS = 31;
 
 /** Nobody asks for a day before it has come. What has no window concerns the day on which it was asked, and no later one. */
-async function* fetchesSince({ vault }: RunContext, { name, source }: Pipeline, day: Day): AsyncGenerator<FetchRecord> {
+async function* fetchesSince({ raw }: RunContext, { name, source }: Pipeline, day: Day): AsyncGenerator<FetchRecord> {
   const untilMs = source.isByRange ? Number.POSITIVE_INFINITY : Date.parse(addDays(day, LONGEST_RUN_DAYS));
-  for await (const fetch of vault.fetches(name, addDays(day, -LONGEST_RUN_DAYS))) {
+  for await (const fetch of raw.fetches(name, addDays(day, -LONGEST_RUN_DAYS))) {
     if (bornMs(fetch.fetch_id) > untilMs) return;
     yield fetch;
   }

@@ -128,7 +128,7 @@ async function failedDays(
 ): Promise<ReadonlySet<Day>> {
   const since = addDays(context.today, -31);
   const failed = new Set<Day>();
-  for await (const fetch of context.vault.fetches(pipeline.name, since)) {
+  for await (const fetch of context.raw.fetches(pipeline.name, since)) {
     if (!fetch.window_from || !fetch.window_to) continue;
     for (const day of daysOf({ from: fetch.window_from, to: fetch.window_to }))
       if (fetch.outcome === 'failed' && fetch.fetch_id > (slices.get(day)?.content.fetch_id ?? '')) failed.add(day);

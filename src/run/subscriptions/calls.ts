@@ -45,17 +45,17 @@ export type StartAnswer =
 /** Gets a process as soon as it is known, before anything is written. */
 export type OnStarted = (process: ProcessStatus) => void;
 
-type CallsContext = Pick<RunContext, 'clock' | 'signal' | 'vault' | 'openClient'>;
+type CallsContext = Pick<RunContext, 'clock' | 'signal' | 'raw' | 'openClient'>;
 
 /** Opens the way to the service for one command. Errors: `usage/no_credentials`, and those of the work. */
 export async function withSubscriptionCalls<T>(
   context: CallsContext,
   work: (calls: SubscriptionCalls) => Promise<T>,
 ): Promise<T> {
-  const { clock, vault } = context;
+  const { clock, raw } = context;
   const runId = newId('r', clock);
   // One by one: what was started is not known again from anywhere else.
-  const gatherer = vault.gather(PROCESS_STATUSES, clock, 1);
+  const gatherer = raw.gather(PROCESS_STATUSES, clock, 1);
   const tries: FetchRecord[] = [];
   const partner = await context.openClient('retailer', runId, async (record) => {
     if (record.pipeline !== PROCESS_STATUSES) return;
@@ -173,7 +173,7 @@ export class SubscriptionCalls {
     askedId: string | null,
     onStarted: OnStarted = () => undefined,
   ): Promise<Consumed<ProcessStatus | null>> {
-    const { vault } = this.context;
+    const { raw } = this.context;
     const { received } = await smallAnswer(answer);
     let process: ProcessStatus | null = null;
     const check = (document: ExactDocument) => {
@@ -182,7 +182,7 @@ export class SubscriptionCalls {
       return 1;
     };
     const incoming = { ...answer, body: once(received) };
-    const place = { pipeline: PROCESS_STATUSES, vault, gatherer: this.gatherer };
+    const place = { pipeline: PROCESS_STATUSES, raw, gatherer: this.gatherer };
     const consumed = await receiveLookup(incoming, questions, check, place);
     return { ...consumed, value: process };
   }
@@ -232,7 +232,7 @@ async function smallAnswer({ contentEncoding, body }: Answer) {
 }
 
 function unkept<T>(value: T, bytesDecoded: number): Consumed<T> {
-  return { value, bytesDecoded, sha256: null, vaultPath: null, items: null };
+  return { value, bytesDecoded, sha256: null, rawPath: null, items: null };
 }
 
 async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {

@@ -19,7 +19,7 @@ export interface Following {
   readonly started: (process: ProcessStatus) => void;
 }
 
-type SubscribingContext = Pick<RunContext, 'clock' | 'signal' | 'vault' | 'openClient' | 'log' | 'state'>;
+type SubscribingContext = Pick<RunContext, 'clock' | 'signal' | 'raw' | 'openClient' | 'log' | 'state'>;
 
 /** A subscription as it shall be; the id of a new one is known only after its end. */
 export interface Wished extends SubscriptionWish {

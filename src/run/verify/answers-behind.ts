@@ -16,13 +16,13 @@ export type AnswerState =
   | { readonly kind: 'missing'; readonly fetchId: string };
 
 /** Reads every one of the answers, each once, oldest first; those without a record come last. */
-export async function* answersBehind(vault: RawStore, fetchIds: Iterable<string>): AsyncGenerator<AnswerState> {
+export async function* answersBehind(raw: RawStore, fetchIds: Iterable<string>): AsyncGenerator<AnswerState> {
   const missing = new Set(fetchIds);
-  for await (const fetch of vault.fetchesWith([...missing])) {
+  for await (const fetch of raw.fetchesWith([...missing])) {
     missing.delete(fetch.fetch_id);
     if (fetch.pruned_at !== undefined) yield { kind: 'pruned', fetch };
     else {
-      const problem = await problemOf(vault, fetch);
+      const problem = await problemOf(raw, fetch);
       yield problem === null ? { kind: 'sound', fetch } : { kind: 'damaged', fetch, problem };
     }
   }
@@ -30,9 +30,9 @@ export async function* answersBehind(vault: RawStore, fetchIds: Iterable<string>
 }
 
 /** Why the answer cannot be read, or null. */
-export async function problemOf(vault: RawStore, fetch: FetchRecord): Promise<string | null> {
+export async function problemOf(raw: RawStore, fetch: FetchRecord): Promise<string | null> {
   try {
-    for await (const _ of vault.answer(fetch, true));
+    for await (const _ of raw.answer(fetch, true));
     return null;
   } catch (thrown) {
     return asEtlError(thrown).message;
@@ -47,14 +47,14 @@ export interface LostAnswer {
 
 /** Of answers that no slice stands on: what they say may have been nothing new, or is nowhere yet. */
 export async function lostBeside(
-  { vault }: Pick<RunContext, 'vault'>,
+  { raw }: Pick<RunContext, 'raw'>,
   pipeline: Pipeline,
   needed: ReadonlyMap<string, unknown>,
 ): Promise<LostAnswer[]> {
   const lost: LostAnswer[] = [];
-  for await (const fetch of vault.fetches(pipeline.name)) {
-    if (needed.has(fetch.fetch_id) || fetch.pruned_at !== undefined || fetch.vault_path === null) continue;
-    const problem = await problemOf(vault, fetch);
+  for await (const fetch of raw.fetches(pipeline.name)) {
+    if (needed.has(fetch.fetch_id) || fetch.pruned_at !== undefined || fetch.raw_path === null) continue;
+    const problem = await problemOf(raw, fetch);
     if (problem !== null) lost.push({ fetch, problem });
   }
   return lost;
@@ -73,13 +73,13 @@ export async function daysWithoutRecord(
 
 /** Those of the days whose slices stand on an answer that is damaged or lost, and that nobody pruned. */
 export async function daysWithoutAnswer(
-  { vault, lake }: Pick<RunContext, 'vault' | 'lake'>,
+  { raw, lake }: Pick<RunContext, 'raw' | 'lake'>,
   pipeline: Pipeline,
   days: readonly Day[],
 ): Promise<ReadonlySet<Day>> {
   const behind = await fetchesBehind(lake, pipeline, days);
   const lost = new Set<string>();
-  for await (const state of answersBehind(vault, behind.values())) {
+  for await (const state of answersBehind(raw, behind.values())) {
     if (state.kind === 'damaged') lost.add(state.fetch.fetch_id);
     if (state.kind === 'missing') lost.add(state.fetchId);
   }

@@ -27,7 +27,7 @@ export async function demandAnswers(
   const lost: Lost[] = [];
   for (const fetch of fetches) {
     if (!named.delete(fetch.fetch_id)) continue;
-    const problem = await problemOf(context.vault, fetch);
+    const problem = await problemOf(context.raw, fetch);
     if (problem !== null) lost.push({ file: fileOf(context, fetch), problem });
   }
   // What a list of ours could not ask is named by the run.
@@ -42,8 +42,8 @@ interface Lost {
   readonly problem: string;
 }
 
-function fileOf({ vault }: RunContext, { vault_path: at }: FetchRecord): string {
-  return vault.place.called(placeOf(at ?? '').object);
+function fileOf({ raw }: RunContext, { raw_path: at }: FetchRecord): string {
+  return raw.place.called(placeOf(at ?? '').object);
 }
 
 function missing({ name }: Pipeline, lost: readonly Lost[]): EtlError {

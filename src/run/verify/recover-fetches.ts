@@ -25,7 +25,7 @@ const MEMO = 'restored';
 const RECORDED = `
   SELECT fetch_id, run_id, pipeline, cast(window_from AS varchar) AS window_from, cast(window_to AS varchar) AS window_to, method, url,
     attempt, cast(started_at AT TIME ZONE 'UTC' AS varchar) AS started_at, cast(finished_at AT TIME ZONE 'UTC' AS varchar) AS finished_at,
-    status, content_type, bytes_received, bytes_decoded, sha256, vault_path, items, outcome, error_code, error_message,
+    status, content_type, bytes_received, bytes_decoded, sha256, raw_path, items, outcome, error_code, error_message,
     cast(pruned_at AT TIME ZONE 'UTC' AS varchar) AS pruned_at
   FROM etl.fetch ORDER BY fetch_id`;
 
@@ -36,7 +36,7 @@ const recorded = z.object({
   ...{ fetch_id: z.string(), run_id: z.string(), pipeline: z.string(), window_from: text, window_to: text },
   ...{ method: z.string(), url: z.string(), attempt: count, started_at: instant, finished_at: instant },
   ...{ status: count.nullable(), content_type: text, bytes_received: count, bytes_decoded: count, sha256: text },
-  ...{ vault_path: text, items: count.nullable(), outcome: z.string(), error_code: text, error_message: text },
+  ...{ raw_path: text, items: count.nullable(), outcome: z.string(), error_code: text, error_message: text },
   pruned_at: instant.nullable(),
 });
 
@@ -84,20 +84,20 @@ async function recoverInstallation({ state, targets, clock, log }: RunContext): 
  * noted when it is applied. To take an answer in twice changes nothing.
  */
 async function recoverGathered(context: RunContext, pipeline: Pipeline): Promise<void> {
-  const { vault, state, log } = context;
+  const { raw, state, log } = context;
   const named = new Set<string>();
   for await (const { object } of fetchesByObject(state.db, pipeline.name)) named.add(object);
   const [slice, asked] = [await newestSlice(context, pipeline), await newestAsked(state.db, pipeline.name)];
   const since = asked !== null && asked < slice ? asked : slice;
   let found = 0;
-  for await (const { name } of vault.place.list(rawPrefix(pipeline.name, 'gathered')))
+  for await (const { name } of raw.place.list(rawPrefix(pipeline.name, 'gathered')))
     if (!named.has(name))
       try {
-        const lines = (await gatheredLines(vault.place, name)).map(responseIn);
-        const fetches = lines.flatMap(({ fetch }, i) => (fetch ? [{ ...fetch, vault_path: pathOf(name, i) }] : []));
+        const lines = (await gatheredLines(raw.place, name)).map(responseIn);
+        const fetches = lines.flatMap(({ fetch }, i) => (fetch ? [{ ...fetch, raw_path: pathOf(name, i) }] : []));
         found += await insertMissing(state, fetches, (fetch) => fetch.finished_at > since);
       } catch {
-        log.warn(`${vault.place.called(name)} is damaged: its answers are left out`, { pipeline: pipeline.name });
+        log.warn(`${raw.place.called(name)} is damaged: its answers are left out`, { pipeline: pipeline.name });
       }
   if (found > 0) log.info(`${pipeline.name}: ${found} records of requests were found in the raw store`);
 }

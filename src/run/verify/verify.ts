@@ -20,7 +20,7 @@ import { answersBehind, lostBeside } from './answers-behind.ts';
 import { fixOf, sliceProblem } from './slice-problem.ts';
 
 export interface Difference {
-  readonly hop: 'vault' | 'lake' | 'duckdb' | 'postgres';
+  readonly hop: 'raw' | 'lake' | 'duckdb' | 'postgres';
   readonly pipeline: string;
   readonly day: string | null;
   readonly problem: string;
@@ -55,8 +55,8 @@ export async function verify(context: RunContext): Promise<Verification> {
   const engine = await Engine.open({ tempDir: context.paths.work });
   try {
     for (const pipeline of context.pipelines) {
-      context.progress.note(`${pipeline.name}: vault`);
-      const { answers, pruned } = await verifyVault(context, engine, pipeline, found);
+      context.progress.note(`${pipeline.name}: raw`);
+      const { answers, pruned } = await verifyRawStore(context, engine, pipeline, found);
       totals.answers += answers;
       totals.pruned += pruned;
       context.progress.note(`${pipeline.name}: lake`);
@@ -86,7 +86,7 @@ interface Found {
 }
 
 /** Reads every answer that a slice stands on. Those of a part are the answers of its whole. */
-async function verifyVault(
+async function verifyRawStore(
   context: RunContext,
   engine: Engine,
   pipeline: Pipeline,
@@ -96,11 +96,11 @@ async function verifyVault(
   if (!isNamed(pipeline)) return { answers, pruned };
   const needed = await answersNeeded(context, engine, pipeline);
   const found = (day: string | null, problem: string, fix: string) =>
-    differences.push({ hop: 'vault', pipeline: pipeline.name, day, problem, fix });
+    differences.push({ hop: 'raw', pipeline: pipeline.name, day, problem, fix });
   const underHolds = await standingUnderHolds(context, pipeline);
   const fix = (fetchId: string, from: string | null, to: string | null, file?: string) =>
     underHolds.has(fetchId) ? restore(pipeline, file) : refetch(pipeline, from, to, file);
-  for await (const state of answersBehind(context.vault, needed.keys())) {
+  for await (const state of answersBehind(context.raw, needed.keys())) {
     if (state.kind === 'missing') {
       const { from, to } = needed.get(state.fetchId)!;
       found(from, `the record of fetch ${state.fetchId} is missing`, fix(state.fetchId, from, to, STATE_FILE));
@@ -112,7 +112,7 @@ async function verifyVault(
   }
   if (!pipeline.source.isByRange)
     for (const { fetch, problem } of await lostBeside(context, pipeline, needed))
-      warnings.push({ hop: 'vault', pipeline: pipeline.name, ...fixOfLost(context, pipeline, fetch), problem });
+      warnings.push({ hop: 'raw', pipeline: pipeline.name, ...fixOfLost(context, pipeline, fetch), problem });
   return { answers, pruned };
 }
 
@@ -264,7 +264,7 @@ function unknownDay({ pipelines }: RunContext, pipeline: Pipeline, day: string, 
   const isReport = pipelines.some((p) => p.name === asked && p.source.isByRange);
   const back = isReport
     ? `partner-etl backfill ${asked} --from ${day} --to ${day}`
-    : 'a newer backup of lake/ and vault/';
+    : 'a newer backup of lake/ and raw/';
   return `${back} brings them into the lake; ${drop} drops them`;
 }
 
@@ -294,7 +294,7 @@ function fixOfLost({ timeZone }: RunContext, { name }: Pipeline, fetch: FetchRec
 }
 
 /** What holds the answer, relative to the home directory. */
-function fileOf({ vault_path: place }: FetchRecord): string | undefined {
+function fileOf({ raw_path: place }: FetchRecord): string | undefined {
   return place === null ? undefined : placeOf(place).object;
 }
 
@@ -304,8 +304,8 @@ function refetch(pipeline: Pipeline, from: string | null, to: string | null, fil
   return `partner-etl backfill ${pipeline.name} --from ${from} --to ${to} --refetch`;
 }
 
-/** Somewhere in the pipeline's part of the vault where the file is not known. */
-function restore({ name }: Pipeline, file = `vault/${name}`): string {
+/** Somewhere in the pipeline's part of the raw store where the file is not known. */
+function restore({ name }: Pipeline, file = `raw/${name}`): string {
   return `${fromBackup(file)}; the rows themselves are in the lake`;
 }
 

@@ -1,5 +1,5 @@
 /**
- * The history of days whose slice of versions is damaged, or does not fit the items, made again from the vault: each answer that
+ * The history of days whose slice of versions is damaged, or does not fit the items, made again from the raw store: each answer that
  * covers the day is taken in once more, oldest first, as it was taken then. What other days say of the items stays as it is.
  */
 import { mkdir, rm } from 'node:fs/promises';
@@ -16,7 +16,7 @@ import { takeVersions, unfitting } from '../../normalise/order-versions.ts';
 import type { Session } from '../session.ts';
 import { sliceProblem } from '../verify/slice-problem.ts';
 import { historyOf, knownVersions, sightAt } from './order-versions.ts';
-import { normaliseInput, takeFromVault } from './window.ts';
+import { normaliseInput, takeFromRawStore } from './window.ts';
 
 /** Fixes the history of the days of the range; returns how many slices were made again. Errors: `failed/no_history`. */
 export async function fixHistory(session: Session, items: Pipeline, range: DayRange): Promise<number> {
@@ -28,10 +28,15 @@ export async function fixHistory(session: Session, items: Pipeline, range: DayRa
     const folder = path.join(session.work, `history-${day}`);
     const made = await remade(session, { items, versions }, day, damaged, folder);
     if (!made)
-      throw new EtlError('failed', 'no_history', `${versions.name} ${day}: the vault holds no answer to make it of`, {
-        concern: { pipeline: items.name, day },
-        hint: `fetch the day again: partner-etl backfill ${items.name} --from ${day} --to ${day} --refetch`,
-      });
+      throw new EtlError(
+        'failed',
+        'no_history',
+        `${versions.name} ${day}: the raw store holds no answer to make it of`,
+        {
+          concern: { pipeline: items.name, day },
+          hint: `fetch the day again: partner-etl backfill ${items.name} --from ${day} --to ${day} --refetch`,
+        },
+      );
     const { content, file, rejectsFile } = made;
     await context.lake.commit([{ kind: 'replace', pipeline: versions.name, content, files: { file, rejectsFile } }]);
     await rm(folder, { recursive: true, force: true });
@@ -122,9 +127,9 @@ function prunedHistory({ name }: Pipeline, day: Day, at: string): EtlError {
 /** Every answer that covers the day, oldest first. */
 async function answersOf({ context }: Session, items: Pipeline, day: Day): Promise<FetchRecord[]> {
   const answers: FetchRecord[] = [];
-  for await (const fetch of context.vault.fetches(items.name)) {
-    const { outcome, vault_path, window_from: from, window_to: to } = fetch;
-    if (outcome === 'ok' && vault_path && from && to && inRange(day, { from, to })) answers.push(fetch);
+  for await (const fetch of context.raw.fetches(items.name)) {
+    const { outcome, raw_path, window_from: from, window_to: to } = fetch;
+    if (outcome === 'ok' && raw_path && from && to && inRange(day, { from, to })) answers.push(fetch);
   }
   return answers.sort((a, b) => (a.finished_at < b.finished_at ? -1 : 1));
 }
@@ -139,7 +144,7 @@ async function observedThen(
 ) {
   const folder = path.join(outDir, 'answer');
   await mkdir(folder, { recursive: true });
-  const taken = await takeFromVault(context, items, fetch, folder);
+  const taken = await takeFromRawStore(context, items, fetch, folder);
   const { slices } = await normalise(
     engine,
     normaliseInput(context, items, taken, [day], () => false),

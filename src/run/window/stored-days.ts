@@ -14,7 +14,7 @@ import { demandKnown } from '../verify/demand-answers.ts';
 import { amendLosers } from './moved.ts';
 import { heldWithoutOutdated, historyOf, observedSlices, seedHistory, versionChanges } from './order-versions.ts';
 import { fixHistory } from './remade-versions.ts';
-import { applyWindow, takeFromVault } from './window.ts';
+import { applyWindow, takeFromRawStore } from './window.ts';
 
 /** The newest stored answer of every wanted day. Histories that are damaged are made again first. */
 export async function storedDays(session: Session, pipeline: Pipeline, wanted: Wanted): Promise<Requests> {
@@ -26,7 +26,7 @@ export async function storedDays(session: Session, pipeline: Pipeline, wanted: W
     return {
       range,
       fetch: async (folder) => {
-        const taken = await takeFromVault(context, pipeline, fetch, folder);
+        const taken = await takeFromRawStore(context, pipeline, fetch, folder);
         return {
           apply: () => applyWindow(context, engine, pipeline, taken, { days, isReplay: true }),
           shown: range,
@@ -58,9 +58,9 @@ async function answersToReplay(context: RunContext, pipeline: Pipeline, { range,
     if (slices.has(day) || versions?.has(day)) return isHeldOn(day, fetch);
     return history !== null || fetch.pruned_at === undefined;
   };
-  for await (const fetch of context.vault.fetches(pipeline.name)) {
+  for await (const fetch of context.raw.fetches(pipeline.name)) {
     known.add(fetch.fetch_id);
-    if (fetch.outcome !== 'ok' || !fetch.vault_path || !fetch.window_from || !fetch.window_to) continue;
+    if (fetch.outcome !== 'ok' || !fetch.raw_path || !fetch.window_from || !fetch.window_to) continue;
     const covered = { from: maxDay(range.from, fetch.window_from), to: minDay(range.to, fetch.window_to) };
     for (const day of daysOf(covered))
       if (isWanted(day) && !slices.get(day)?.moved)
@@ -70,7 +70,7 @@ async function answersToReplay(context: RunContext, pipeline: Pipeline, { range,
     throw new EtlError(
       'usage',
       'nothing_stored',
-      `the vault holds no answer of ${pipeline.name} for ${range.from}..${range.to}`,
+      `the raw store holds no answer of ${pipeline.name} for ${range.from}..${range.to}`,
       {
         hint: `fetch it: partner-etl backfill ${pipeline.name} --from ${range.from} --to ${range.to}`,
       },

@@ -1,6 +1,6 @@
 /**
  * One window of one pipeline: the answer becomes slices of the lake. Two steps, so that the next answer can be on its way
- * while this one is normalised: `takeIn` calls the service (`takeFromVault` reads what it said), `applyWindow` changes the lake.
+ * while this one is normalised: `takeIn` calls the service (`takeFromRawStore` reads what it said), `applyWindow` changes the lake.
  */
 import path from 'node:path';
 import { isoTime } from '../../core/clock.ts';
@@ -31,7 +31,7 @@ export interface TakenIn {
   readonly folder: string;
 }
 
-/** Calls the service for a window; the answer is in the vault and split when this resolves. `folder` is there. */
+/** Calls the service for a window; the answer is in the raw store and split when this resolves. `folder` is there. */
 export async function takeIn(
   context: RunContext,
   partner: Partner,
@@ -44,9 +44,9 @@ export async function takeIn(
     pipeline,
     range,
     async (answer) => {
-      const received = await receive(answer, pipeline, context.vault, folder);
-      const { sha256, vaultPath, bytesDecoded } = received;
-      return { value: received, sha256, vaultPath, bytesDecoded, items: received.split.items };
+      const received = await receive(answer, pipeline, context.raw, folder);
+      const { sha256, rawPath, bytesDecoded } = received;
+      return { value: received, sha256, rawPath, bytesDecoded, items: received.split.items };
     },
     context.signal,
   );
@@ -55,14 +55,14 @@ export async function takeIn(
   return { range, answer: value, fetch: record, folder };
 }
 
-/** The same from the vault, without a call. Errors: `failed/damaged_answer`. */
-export async function takeFromVault(
+/** The same from the raw store, without a call. Errors: `failed/damaged_answer`. */
+export async function takeFromRawStore(
   context: RunContext,
   pipeline: Pipeline,
   fetch: FetchRecord,
   folder: string,
 ): Promise<TakenIn> {
-  const answer = await splitAnswer(context.vault.answer(fetch, true), pipeline, folder);
+  const answer = await splitAnswer(context.raw.answer(fetch, true), pipeline, folder);
   return { range: { from: fetch.window_from!, to: fetch.window_to! }, answer, fetch, folder };
 }
 
@@ -127,7 +127,7 @@ export function normaliseInput(
     splitRejects: split.rejects,
     fetchId: fetch.fetch_id,
     fetchedAt: fetch.finished_at,
-    rawAnswer: () => context.vault.answer(fetch),
+    rawAnswer: () => context.raw.answer(fetch),
     timeZone: context.timeZone,
     outDir: path.join(folder, 'out'),
     isKnown,

@@ -32,5 +32,5 @@ async function keysIn({ contentEncoding, body }: Answer): Promise<Consumed<reado
   if (decoded.length > LIMITS.stateAnswerBytes)
     throw new EtlError('failed', 'answer_too_large', `the answer is larger than ${LIMITS.stateAnswerBytes} bytes`);
   const value = parseSignatureKeys(documentOf(decoded));
-  return { value, bytesDecoded: decoded.length, sha256: null, vaultPath: null, items: value.length };
+  return { value, bytesDecoded: decoded.length, sha256: null, rawPath: null, items: value.length };
 }

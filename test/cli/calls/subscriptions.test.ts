@@ -258,12 +258,12 @@ describe('wrong usage ends with 2 before anything is sent', () => {
 });
 
 describe('beside a night', () => {
-  it('nothing waits for its lock, and no run is recorded; process statuses lie in the vault', async () => {
+  it('nothing waits for its lock, and no run is recorded; process statuses lie in the raw store', async () => {
     const lock = await fileLocks(path.join(world.home, 'locks'), world.clock).tryLock('run', 'run');
     await subscribed();
     await lock?.release();
     expect(await world.within(({ state }) => lastRuns(state.db, 1))).toEqual([]);
-    expect(await readdir(path.join(world.home, 'vault'))).toEqual(['process-statuses']);
+    expect(await readdir(path.join(world.home, 'raw'))).toEqual(['process-statuses']);
   });
 });
 

@@ -32,7 +32,7 @@ it('erases nothing that nobody has agreed to', async () => {
 
 it('a dry run counts; then it goes, and neither output nor record name what it was', async () => {
   const dry = await typed('erase', '--order-id', order, '--dry-run');
-  expect(dry.out).toMatch(/vault +1 +answers/);
+  expect(dry.out).toMatch(/raw +1 +answers/);
   expect(dry.out).toMatch(/lake +\d+ +values in 2 slices/);
   const done = await typed('erase', '--order-id', order, '--yes', '--json');
   expect(done.code).toBe(0);

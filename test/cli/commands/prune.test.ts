@@ -18,11 +18,11 @@ afterAll(() => world.close());
 const typed = (...words: string[]) => typedIn(world, words);
 
 it('without settings it says what to set', async () => {
-  expect(await typed('prune')).toMatchObject({ code: 2, err: expect.stringContaining('retention.vaultDays') });
+  expect(await typed('prune')).toMatchObject({ code: 2, err: expect.stringContaining('retention.rawDays') });
 });
 
 it('a dry run says what would go and why the rest stays, and deletes nothing; then it goes', async () => {
-  await setRetention(world, { vaultDays: 1 });
+  await setRetention(world, { rawDays: 1 });
   const dry = await typed('prune', '--dry-run');
   expect(dry.code).toBe(0);
   expect(dry.out).toMatch(/answers of orders +\d+ +\d+\.\d +goes/);

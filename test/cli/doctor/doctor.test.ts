@@ -114,7 +114,7 @@ describe('the home directory', () => {
 
   test('of this user is fine, and so is one that is not there yet', async () => {
     const folder = await home();
-    await mkdir(path.join(folder, 'vault'));
+    await mkdir(path.join(folder, 'raw'));
     expect(await checkHomeRights(folder, uid)).toMatchObject({
       state: 'ok',
       detail: expect.stringContaining('mode 700'),
@@ -125,7 +125,7 @@ describe('the home directory', () => {
 
   test('of another user is broken, as are parts of it', async () => {
     const folder = await home();
-    await mkdir(path.join(folder, 'vault'));
+    await mkdir(path.join(folder, 'raw'));
     const other = uid + 1;
     expect(await checkHomeRights(folder, other)).toMatchObject({
       state: 'broken',
@@ -133,7 +133,7 @@ describe('the home directory', () => {
     });
     expect(await checkHomeParts(folder, other)).toMatchObject({
       state: 'broken',
-      detail: expect.stringMatching(/^vault under/),
+      detail: expect.stringMatching(/^raw under/),
     });
   });
 

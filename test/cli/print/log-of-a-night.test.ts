@@ -43,9 +43,9 @@ beforeAll(async () => {
   run = JSON.parse(out) as RunRecord;
   lines = jsonLines(err);
   fetches = [];
-  await world.within(async ({ vault, pipelines }) => {
+  await world.within(async ({ raw, pipelines }) => {
     for (const { name } of pipelines)
-      for await (const fetch of vault.fetches(name)) if (fetch.run_id === run.run_id) fetches.push(fetch);
+      for await (const fetch of raw.fetches(name)) if (fetch.run_id === run.run_id) fetches.push(fetch);
   });
 });
 afterAll(() => world.close());

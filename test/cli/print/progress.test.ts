@@ -168,7 +168,7 @@ describe('elsewhere', () => {
     ['window', 'windows to fetch'],
     ['call', 'calls to make'],
     ['message', 'messages to take in'],
-    ['answer', 'answers to load again from the vault'],
+    ['answer', 'answers to load again from the raw store'],
     ['row', 'rows to load'],
   ] as const)('what is done with a %s is said', (unit, words) => {
     const { out, progress } = show();

@@ -1,4 +1,4 @@
-/** Answer on loopback → vault → Parquet, and its memory. */
+/** Answer on loopback → raw store → Parquet, and its memory. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
@@ -23,7 +23,7 @@ export async function ingest(dir: string): Promise<Result[]> {
   const n = (value: number) => value.toLocaleString('en-US');
   return [
     {
-      name: 'answer on loopback → vault → Parquet, 1,000,000 rows',
+      name: 'answer on loopback → raw → Parquet, 1,000,000 rows',
       figure: `${n(rate(million, 'plain'))} rows/s plain, ${n(rate(million, 'gzip'))} rows/s gzip`,
       limit: `${n(limit)} rows/s: DuckDB alone, ready lines → Parquet`,
       target: '≥ 120,000 rows/s',

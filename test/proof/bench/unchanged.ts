@@ -79,10 +79,10 @@ async function again(home: NightHome, folder: string, admin: pg.Client): Promise
 /** Fetches again, by nothing but undici, what the last night fetched. */
 async function fetchedBare(home: NightHome, folder: string): Promise<Fetched> {
   const state = await openSqliteState(homePaths(folder).database);
-  const vault = new RawStore({ state, place: new FolderPlace(folder) });
+  const raw = new RawStore({ state, place: new FolderPlace(folder) });
   const all: FetchRecord[] = [];
   for (const pipeline of ['promotions', 'orders', 'commissions'])
-    for await (const fetch of vault.fetches(pipeline)) all.push(fetch);
+    for await (const fetch of raw.fetches(pipeline)) all.push(fetch);
   await state.close();
   const lastRun = all.reduce((latest, { run_id }) => (run_id > latest ? run_id : latest), '');
   const urls = all.filter(({ run_id }) => run_id === lastRun).map(({ url }) => url);
@@ -96,7 +96,7 @@ async function fetchedBare(home: NightHome, folder: string): Promise<Fetched> {
 interface Left {
   readonly files: readonly string[];
   readonly bytes: number;
-  /** Of them those of answers in the vault, which are put over the same ones so that a damaged one is fixed. */
+  /** Of them those of answers in the raw store, which are put over the same ones so that a damaged one is fixed. */
   readonly answerBytes: number;
 }
 
@@ -120,7 +120,7 @@ function leftSince(before: Files, after: Files): Left {
   return {
     files: written.map(([file]) => file),
     bytes: bytesOf(written),
-    answerBytes: bytesOf(written.filter(([file]) => /^vault\/[^/]+\/answers\//.test(file))),
+    answerBytes: bytesOf(written.filter(([file]) => /^raw\/[^/]+\/answers\//.test(file))),
   };
 }
 

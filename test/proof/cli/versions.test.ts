@@ -49,7 +49,7 @@ describe('before the first night', () => {
     }
     const part = await typed('run', 'commission-reductions');
     expect(part).toMatchObject({ code: 2, err: expect.stringMatching(/comes with commission-rates/) });
-    expect((await typed('replay', 'products', ...range)).err).toContain('the vault holds no answer of products');
+    expect((await typed('replay', 'products', ...range)).err).toContain('the raw store holds no answer of products');
   });
 });
 

@@ -97,15 +97,15 @@ interface Asked {
   readonly question: string;
 }
 
-/** The questions of today's calls whose answers the vault holds, oldest first. */
+/** The questions of today's calls whose answers the raw store holds, oldest first. */
 async function askedToday(): Promise<Asked[]> {
-  return world.within(async ({ vault }) => {
+  return world.within(async ({ raw }) => {
     const asked: Asked[] = [];
     for (const name of ['products', 'commission-rates'])
-      for await (const fetch of vault.fetches(name)) {
+      for await (const fetch of raw.fetches(name)) {
         if (fetch.outcome !== 'ok' || fetch.started_at.slice(0, 10) !== world.today()) continue;
         const call = { call: fetch.fetch_id, status: fetch.status ?? 0 };
-        for await (const answer of vault.readAnswers([fetch]))
+        for await (const answer of raw.readAnswers([fetch]))
           for (const question of [answer.asked].flat())
             asked.push({ ...call, question: `${name} ${JSON.stringify(question)}` });
       }

@@ -42,7 +42,7 @@ export function dayOf({ finished_at: at }) {
 
 /** The decoded answer of a fetch, proved by its sha256. */
 export function answerOf(home, fetch) {
-  return decoded(fetch, readFileSync(path.join(home, fetch.vault_path)));
+  return decoded(fetch, readFileSync(path.join(home, fetch.raw_path)));
 }
 
 /** What was asked and answered by these fetches, which share objects; null where an object is gone. */
@@ -53,7 +53,7 @@ export function* gatheredIn(home, fetches) {
     return objects.get(file);
   };
   for (const fetch of fetches) {
-    const file = path.join(home, fetch.vault_path);
+    const file = path.join(home, fetch.raw_path);
     if (!existsSync(file)) {
       yield null;
       continue;
@@ -67,11 +67,11 @@ export function* gatheredIn(home, fetches) {
 }
 
 function decoded(fetch, stored) {
-  const { vault_path: place } = fetch;
+  const { raw_path: place } = fetch;
   return proved(fetch, place.endsWith('.gz') ? gunzipSync(stored) : stored);
 }
 
-function proved({ vault_path: place, fetch_id: id, sha256 }, bytes) {
+function proved({ raw_path: place, fetch_id: id, sha256 }, bytes) {
   if (createHash('sha256').update(bytes).digest('hex') !== sha256)
     throw new Error(`${place} is not what fetch ${id} received`);
   return bytes;

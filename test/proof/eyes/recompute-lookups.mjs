@@ -134,7 +134,7 @@ function sorted(value) {
 /** The answers in the order in which they came, each with its questions; null where some are not there or not applied. */
 function answersOf(home, pipeline) {
   if (entriesOf(home, pipeline).some(({ held }) => held)) return null;
-  const fetches = fetchesOf(home, pipeline).filter(({ outcome, vault_path: place }) => outcome === 'ok' && place);
+  const fetches = fetchesOf(home, pipeline).filter(({ outcome, raw_path: place }) => outcome === 'ok' && place);
   fetches.sort((a, b) => (a.finished_at < b.finished_at ? -1 : a.finished_at > b.finished_at ? 1 : 0));
   const answers = [...gatheredIn(home, fetches)];
   return answers.includes(null) ? null : answers;

@@ -1,5 +1,5 @@
 /**
- * The receipts' figures, recomputed from the vault with nothing of the product but its files:  node test/proof/eyes/recompute.mjs HOME [--json]
+ * The receipts' figures, recomputed from the raw store with nothing of the product but its files:  node test/proof/eyes/recompute.mjs HOME [--json]
  *
  * For every slice of the three reports it reads the answer that the lake names, and for those of the reductions file, of rates and of
  * products all answers in their order (its own way of unpacking, of reading JSON by its text, of adding with whole numbers without limit),
@@ -98,7 +98,7 @@ function figuresOf(pipeline, answer, from, to) {
 
 /** Amounts of the lines that came or went with the files of a day, in the order of the files. */
 function reductionsByDay(home) {
-  const isFile = ({ vault_path: file }) => file?.includes('.csv');
+  const isFile = ({ raw_path: file }) => file?.includes('.csv');
   const files = fetchesOf(home, 'reductions')
     .filter(isFile)
     .sort((a, b) => (a.fetch_id < b.fetch_id ? -1 : 1));
@@ -246,7 +246,7 @@ async function recompute(home) {
 const [home] = process.argv.slice(2).filter((word) => !word.startsWith('-'));
 if (home === undefined) {
   process.stderr.write(
-    'node test/proof/eyes/recompute.mjs HOME [--json]: recomputes what the receipts say, from the vault\n',
+    'node test/proof/eyes/recompute.mjs HOME [--json]: recomputes what the receipts say, from the raw store\n',
   );
   process.exit(2);
 }
@@ -255,9 +255,9 @@ const wrong = checked.filter(({ isSame }) => !isSame);
 if (process.argv.includes('--json')) process.stdout.write(`${spelled(checked)}\n`);
 else {
   for (const { pipeline, day, place, told, own } of wrong)
-    process.stdout.write(`${pipeline} ${day}: ${place} says ${spelled(told ?? null)}, the vault ${spelled(own)}\n`);
+    process.stdout.write(`${pipeline} ${day}: ${place} says ${spelled(told ?? null)}, the raw store ${spelled(own)}\n`);
   for (const pipeline of unknown)
     process.stdout.write(`${pipeline}: left out, since something of it is held, or its answers were pruned\n`);
-  process.stdout.write(`${checked.length} figures of slices recomputed from the vault, ${wrong.length} differ\n`);
+  process.stdout.write(`${checked.length} figures of slices recomputed from the raw store, ${wrong.length} differ\n`);
 }
 process.exitCode = wrong.length > 0 ? 1 : 0;

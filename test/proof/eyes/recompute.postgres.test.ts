@@ -1,4 +1,4 @@
-/** What receipts say, recomputed from the vault by a script that knows nothing of the program but its files. */
+/** What receipts say, recomputed from the raw store by a script that knows nothing of the program but its files. */
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -128,7 +128,7 @@ afterAll(async () => {
 });
 
 describe('the control sums of lake and warehouse', () => {
-  it('are those of the vault, after nights of damaged items and restatements', async () => {
+  it('are those of the raw store, after nights of damaged items and restatements', async () => {
     const { code, checked } = await recompute(world.home);
     expect(checked.filter(({ isSame }) => !isSame)).toEqual([]);
     expect(code).toBe(0);

@@ -1,4 +1,4 @@
-/** Slices that stand on an answer which the vault has lost: asked for again they stand on the new one, also where it says the same. */
+/** Slices that stand on an answer which the raw store has lost: asked for again they stand on the new one, also where it says the same. */
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -29,10 +29,10 @@ async function refetch() {
 
 /** What the lake says of the first day, and the fetch that it stands on. */
 async function stoodOn() {
-  return world.within(async ({ lake, vault }) => {
+  return world.within(async ({ lake, raw }) => {
     const content = (await lake.slices('orders')).get(first)!.content;
     let record: FetchRecord | null = null;
-    for await (const fetch of vault.fetches('orders')) if (fetch.fetch_id === content.fetch_id) record = fetch;
+    for await (const fetch of raw.fetches('orders')) if (fetch.fetch_id === content.fetch_id) record = fetch;
     return { content, record: record! };
   });
 }
@@ -45,14 +45,14 @@ function restate(day: Day, commission: string): void {
 }
 
 it.each<[string, string, (record: FetchRecord) => Promise<void>]>([
-  ['damaged answer', '7.77', (record) => writeFile(at(record.vault_path!), 'damaged')],
-  ['answer that is gone', '8.88', (record) => rm(at(record.vault_path!))],
+  ['damaged answer', '7.77', (record) => writeFile(at(record.raw_path!), 'damaged')],
+  ['answer that is gone', '8.88', (record) => rm(at(record.raw_path!))],
   ['fetch whose record is gone', '9.99', (record) => forgetFetches(world.home, 'orders', record.fetch_id)],
 ])('a %s', async (_, commission, damage) => {
   const before = await stoodOn();
   await damage(before.record);
   restate(addDays(first, 1), commission);
-  expect((await differences()).map(({ hop, fix }) => [hop, fix.includes('--refetch')])).toEqual([['vault', true]]);
+  expect((await differences()).map(({ hop, fix }) => [hop, fix.includes('--refetch')])).toEqual([['raw', true]]);
 
   // The day that is another one, and those that are only written again.
   expect(await refetch()).toMatchObject({ slices_changed: 4, slices_unchanged: 0 });
@@ -70,8 +70,8 @@ it('under a slice whose newer answer is held comes back from a backup, since the
   world.sandbox.change({ kind: 'empty-day', report: 'orders', day: last });
   expect((await refetch())?.slices_held).toBe(1);
   let file = '';
-  await world.within(async ({ vault }) => {
-    for await (const fetch of vault.fetches('orders')) if (fetch.fetch_id === stood) file = fetch.vault_path!;
+  await world.within(async ({ raw }) => {
+    for await (const fetch of raw.fetches('orders')) if (fetch.fetch_id === stood) file = fetch.raw_path!;
   });
   await writeFile(at(file), 'damaged');
   expect(await refetch()).toMatchObject({ slices_held: 1 });

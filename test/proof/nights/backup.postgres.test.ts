@@ -21,7 +21,7 @@ beforeAll(async () => {
     lookbackDays: 4,
     windowDays: 2,
     postgresUrl: database.url,
-    settings: { retention: { vaultDays: 1 } },
+    settings: { retention: { rawDays: 1 } },
   });
   world.sandbox.addFault({ endpoint: 'orders', kind: 'missing-field', field: 'orderItemId' });
   world.sandbox.addFault({ endpoint: 'orders', kind: 'unknown-field', field: 'voucher' });

@@ -39,7 +39,7 @@ async function factsOf(home = world.home): Promise<string> {
 }
 
 /** The parts of a home directory, in the order in which docs/backup.md says to copy them. */
-const PARTS = ['backups', 'state', 'inbox', 'warehouse.duckdb', 'lake', 'rejects', 'held', 'vault'];
+const PARTS = ['backups', 'state', 'inbox', 'warehouse.duckdb', 'lake', 'rejects', 'held', 'raw'];
 
 /** As docs/backup.md has it: one tar that takes the parts in this order. */
 async function backUp(file: string): Promise<void> {
@@ -109,7 +109,7 @@ describe('a copy of the home directory', () => {
   it('whose lake was overtaken by a commit tells each slice that it lacks, and the fixes told bring all back', async () => {
     const home = path.join(place, 'torn');
     const isTorn = (file: string) => TORN.some((one) => file.startsWith(tableFolder(world.home, one)));
-    for (const part of ['state.db', 'state.db-wal', 'lake', 'vault', 'warehouse.duckdb'])
+    for (const part of ['state.db', 'state.db-wal', 'lake', 'raw', 'warehouse.duckdb'])
       await cp(path.join(world.home, part), path.join(home, part), {
         recursive: true,
         filter: (file) => !isTorn(file),

@@ -9,7 +9,7 @@ import type { World } from '../../support/nights.ts';
 import { forgetFetches } from '../../support/state.ts';
 import { openStateWorld, subscribe } from '../../support/states.ts';
 
-const RATES = 'vault/commission-rates/gathered/2026-03';
+const RATES = 'raw/commission-rates/gathered/2026-03';
 
 let world: World;
 beforeEach(async () => {
@@ -38,7 +38,7 @@ it('an object that no slice stands on, and where it comes back from; a replay do
   expect(differences).toEqual([]);
   const command = 'partner-etl replay commission-rates --from 2026-03-21 --to 2026-03-21';
   expect(warnings).toMatchObject([
-    { hop: 'vault', day: '2026-03-21', fix: `restore ${object} from a backup, then ${command}` },
+    { hop: 'raw', day: '2026-03-21', fix: `restore ${object} from a backup, then ${command}` },
   ]);
   expect(warnings[0]?.problem).toContain(object);
   const before = await known();
@@ -104,7 +104,7 @@ it('a list that said nothing new, and where it comes back from', async () => {
   await night();
   lists.passDays(1);
   expect((await night()).run.summary).toMatchObject({ calls: 1, slices_changed: 0 });
-  const object = await newestIn('vault/subscriptions/gathered/2026-03', lists);
+  const object = await newestIn('raw/subscriptions/gathered/2026-03', lists);
   const bytes = await readFile(path.join(lists.home, object));
   const damaged = Buffer.from(bytes);
   damaged[damaged.length - 12]! ^= 1;
@@ -113,7 +113,7 @@ it('a list that said nothing new, and where it comes back from', async () => {
     differences: [],
     warnings: [
       {
-        hop: 'vault',
+        hop: 'raw',
         day: '2026-03-21',
         problem: expect.stringContaining(object),
         fix: `restore ${object} from a backup, then partner-etl replay subscriptions --from 2026-03-21 --to 2026-03-21`,

@@ -49,7 +49,7 @@ it('a day that changed is replaced by the next night', async () => {
 it('a day that a newer answer told otherwise is made again by the replay that is told', async () => {
   world.sandbox.change({ kind: 'restate-item', ...world.itemOn(first), values: { commission: '8.88' } });
   await damage(first);
-  // The answer comes as far as the vault.
+  // The answer comes as far as the raw store.
   world.clock.set(world.clock.now() + 60_000);
   const killed = world.night({
     names: ['orders'],

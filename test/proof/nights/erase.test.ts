@@ -80,10 +80,10 @@ describe('an erasure', () => {
   it('leaves no trace, and everything else as it was', async () => {
     const found = await traces();
     for (const place of [
-      /^vault\/orders\/answers/,
-      /^vault\/orders\/refused/,
-      /^vault\/push-messages\/answers/,
-      /^vault\/push-links\/gathered/,
+      /^raw\/orders\/answers/,
+      /^raw\/orders\/refused/,
+      /^raw\/push-messages\/answers/,
+      /^raw\/push-links\/gathered/,
       /^lake\/fact_order_item\/.+\.parquet$/,
       /^held\/fact_order_item/,
       /^rejects\/fact_order_item/,
@@ -153,7 +153,7 @@ describe('afterwards', () => {
 describe('an object that is damaged', () => {
   beforeEach(() => putBack(before));
 
-  it.each(['vault/orders/answers', 'vault/push-links/gathered'])(
+  it.each(['raw/orders/answers', 'raw/push-links/gathered'])(
     'under %s is told and stays, and the same command ends it once the object is back',
     async (folder) => {
       const name = (await filesUnder(world, folder)).at(-1)!;
@@ -199,9 +199,9 @@ describe('an erasure that is killed', () => {
     for (const [step, about] of [
       ['listed', ''],
       ['lake', ''],
-      ['vault', 'answers'],
-      ['vault', 'rows of vault/orders'],
-      ['vault', 'gathered'],
+      ['raw', 'answers'],
+      ['raw', 'rows of raw/orders'],
+      ['raw', 'gathered'],
       ['target', ''],
     ] as const) {
       expect((await killedAt(step, about)).outcome.exitCode, `${step} ${about}`).toBe(1);

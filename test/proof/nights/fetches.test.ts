@@ -21,10 +21,10 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-const inVault = () =>
-  world.within(async ({ vault, pipelines }) => {
+const inRawStore = () =>
+  world.within(async ({ raw, pipelines }) => {
     const fetches: FetchRecord[] = [];
-    for (const { name } of pipelines) for await (const fetch of vault.fetches(name)) fetches.push(fetch);
+    for (const { name } of pipelines) for await (const fetch of raw.fetches(name)) fetches.push(fetch);
     return fetches.map(({ fetch_id: id }) => id).sort();
   });
 const inWarehouse = () => rowsOf(world, 'SELECT fetch_id FROM etl.fetch ORDER BY 1');
@@ -34,18 +34,18 @@ test('fetches of commands before, between and after nights are all there once, a
   await subscribe(world);
   pass(world, MINUTE);
   await night();
-  expect(await inWarehouse()).toEqual(await inVault());
+  expect(await inWarehouse()).toEqual(await inRawStore());
   pass(world, MINUTE); // ids of one millisecond have no order
   const started = await startSubscription(world, 'https://other.example/push');
   await deliver(world, processMessage(started));
   pass(world, 24 * HOUR);
   await night();
-  expect(await inWarehouse()).toEqual(await inVault());
+  expect(await inWarehouse()).toEqual(await inRawStore());
   pass(world, MINUTE);
   await startSubscription(world, 'https://third.example/push');
   pass(world, HOUR);
   await night();
   const held = await inWarehouse();
-  expect(held).toEqual(await inVault());
+  expect(held).toEqual(await inRawStore());
   expect(held.length).toBeGreaterThan(8);
 });

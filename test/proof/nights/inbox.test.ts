@@ -1,4 +1,4 @@
-/** The inbox becomes rows: each message once, whatever a run dies at, and again from the vault. */
+/** The inbox becomes rows: each message once, whatever a run dies at, and again from the raw store. */
 import { readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -42,7 +42,7 @@ const messages = () => rowsOf(world, MESSAGES);
 const EXTRA = '{"event":{"new":1.50}}';
 
 describe('the inbox', () => {
-  test('becomes a row a message, with its raw body in the vault, and is empty then', async () => {
+  test('becomes a row a message, with its raw body in the raw store, and is empty then', async () => {
     await deliver(['b', 1], ['a', 2], ['b', 3]);
     const { exitCode, run } = await drain();
     expect([exitCode, run.summary]).toEqual([0, expect.objectContaining({ rows: 2, duplicates: 1, calls: 0 })]);
@@ -56,11 +56,11 @@ describe('the inbox', () => {
       `SELECT fetch_id, delivery_id FROM warehouse.fact_push_message WHERE resource_id = 'a'`,
     );
     const [fetchId, deliveryId] = row!.split(' ');
-    const bodies = await world.within(async ({ vault }) => {
+    const bodies = await world.within(async ({ raw }) => {
       const found: string[] = [];
-      for await (const fetch of vault.fetches('push-messages'))
+      for await (const fetch of raw.fetches('push-messages'))
         if (fetch.fetch_id === fetchId)
-          for await (const one of readDeliveries(vault.answer(fetch, true), 'it'))
+          for await (const one of readDeliveries(raw.answer(fetch, true), 'it'))
             if (one.deliveryId === deliveryId) found.push(Buffer.from(one.body).toString());
       return found;
     });
@@ -134,7 +134,7 @@ describe('the inbox', () => {
     expect(await messages()).toHaveLength(2);
   });
 
-  test('that a run died on and that has grown since stands in two answers of the vault, and once in the rows', async () => {
+  test('that a run died on and that has grown since stands in two answers of the raw store, and once in the rows', async () => {
     await deliver(['a', 1]);
     const die = (name: Step) => {
       if (name === 'lake-committed') throw new Error('killed');

@@ -24,7 +24,7 @@ async function expectSound(): Promise<void> {
       // An item that moved away was counted where it was told first.
       const entries = [...(await context.lake.slices(pipeline.name)).values()].filter((e) => !e.moved);
       const slices = entries.map((e) => e.held?.content ?? e.content);
-      for await (const fetch of context.vault.fetches(pipeline.name)) {
+      for await (const fetch of context.raw.fetches(pipeline.name)) {
         const of = slices.filter((s) => s.fetch_id === fetch.fetch_id);
         const whole = of.length > 0 && fetch.window_from === of[0]?.day && fetch.window_to === of.at(-1)?.day;
         const sum = of.reduce((n, s) => n + s.rows + s.rejects + s.duplicates, 0);

@@ -53,15 +53,15 @@ const state = () =>
   );
 /** An answer as a command leaves it. */
 const kept = (asked: JsonValue, body: string) =>
-  world.within(async ({ vault, clock }) => {
+  world.within(async ({ raw, clock }) => {
     const runId = newId('r', clock);
-    const gatherer = vault.gather(STATUSES, clock, 1);
+    const gatherer = raw.gather(STATUSES, clock, 1);
     const fetchId = newId('f', clock);
     const at = isoTime(clock.now());
     const times = { run_id: runId, pipeline: STATUSES, started_at: at, finished_at: at };
     const sha256 = createHash('sha256').update(body).digest('hex');
-    const vault_path = gatherer.add({ fetchId, request: asked, body: Buffer.from(body) });
-    await gatherer.record({ ...fetchOf(1, { ...times, sha256, vault_path }), fetch_id: fetchId });
+    const raw_path = gatherer.add({ fetchId, request: asked, body: Buffer.from(body) });
+    await gatherer.record({ ...fetchOf(1, { ...times, sha256, raw_path }), fetch_id: fetchId });
     await gatherer.close();
   });
 const plan = async () => {

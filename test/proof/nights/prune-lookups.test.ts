@@ -33,7 +33,7 @@ const versions = () => rowsOf(world, 'SELECT * EXCLUDE (loaded_at) FROM warehous
 it('what brought a row stays, the rest goes; warehouse and verification are as before', async () => {
   const before = await versions();
   const named = await rowsOf(world, 'SELECT DISTINCT fetch_id FROM warehouse.fact_commission_rate');
-  await setRetention(world, { vaultDays: 2 });
+  await setRetention(world, { rawDays: 2 });
   const { outcome, plan } = await world.within((context) => runPrune(context));
   expect(outcome.errors).toEqual([]);
   expect(plan?.answers.some(({ file }) => file.includes('/gathered/'))).toBe(true);

@@ -58,9 +58,9 @@ async function states(): Promise<string[]> {
 }
 
 async function fetchesOf(name: string): Promise<FetchRecord[]> {
-  return world.within(async ({ vault }) => {
+  return world.within(async ({ raw }) => {
     const found: FetchRecord[] = [];
-    for await (const fetch of vault.fetches(name)) found.push(fetch);
+    for await (const fetch of raw.fetches(name)) found.push(fetch);
     return found;
   });
 }
@@ -77,12 +77,12 @@ async function prunedIn(name: string): Promise<string[][]> {
 
 describe('pruning by age', () => {
   it('deletes old answers that newer ones stand in for, and nothing that anybody can tell in the warehouse', async () => {
-    const before = await filesUnder(world, 'vault/orders/answers');
-    await setRetention(world, { vaultDays: 2 });
+    const before = await filesUnder(world, 'raw/orders/answers');
+    await setRetention(world, { rawDays: 2 });
     const { outcome, plan } = await prune();
     expect(outcome).toMatchObject({ exitCode: 0, errors: [] });
     expect(plan?.answers.length).toBeGreaterThan(0);
-    expect(await filesUnder(world, 'vault/orders/answers')).toEqual(
+    expect(await filesUnder(world, 'raw/orders/answers')).toEqual(
       before.filter((file) => !plan!.answers.some((doomed) => doomed.file === file)),
     );
     expect(await verified()).toMatchObject({ differences: [] });
@@ -91,7 +91,7 @@ describe('pruning by age', () => {
   });
 
   it('leaves the newest answer for every day, so that all of it can be replayed', async () => {
-    await setRetention(world, { vaultDays: 1 });
+    await setRetention(world, { rawDays: 1 });
     await prune();
     await rm(path.join(world.home, 'warehouse.duckdb'));
     world.sandbox.stats.reset();
@@ -104,7 +104,7 @@ describe('pruning by age', () => {
   });
 
   it('leaves what is younger alone', async () => {
-    await setRetention(world, { vaultDays: 30 });
+    await setRetention(world, { rawDays: 30 });
     const plan = await planned();
     expect(plan.answers).toEqual([]);
     expect(new Set(plan.kept.map(({ why }) => why))).toEqual(new Set(['current', 'young']));
@@ -112,25 +112,25 @@ describe('pruning by age', () => {
 
   it('keeps an answer that an old and a new request brought alike', async () => {
     // The promotions of settled days answer the same every night.
-    const shared = (await fetchesOf('promotions')).map((fetch) => fetch.vault_path);
-    await setRetention(world, { vaultDays: 1 });
+    const shared = (await fetchesOf('promotions')).map((fetch) => fetch.raw_path);
+    await setRetention(world, { rawDays: 1 });
     const going = new Set((await planned()).answers.map(({ file }) => file));
     const newest = (await fetchesOf('promotions')).filter(
       ({ finished_at: at }) => Date.parse(at) >= world.clock.now() - 86_400_000,
     );
     expect(newest.length).toBeGreaterThan(0);
     expect(shared.length).toBeGreaterThan(newest.length);
-    for (const { vault_path: file } of newest) expect(going.has(file!)).toBe(false);
+    for (const { raw_path: file } of newest) expect(going.has(file!)).toBe(false);
   });
 });
 
 describe('pruning by size', () => {
-  it('deletes the oldest until the vault fits, and says that the rest is needed when it does not', async () => {
-    await setRetention(world, { vaultMiB: 1 });
+  it('deletes the oldest until the raw store fits, and says that the rest is needed when it does not', async () => {
+    await setRetention(world, { rawMiB: 1 });
     expect((await planned()).answers).toEqual([]);
-    // Some more bytes under the name of the newest answer make the vault too large.
+    // Some more bytes under the name of the newest answer make the raw store too large.
     const newest = (await fetchesOf('orders')).at(-1)!;
-    await writeFile(path.join(world.home, newest.vault_path!), Buffer.alloc(2 * 1024 * 1024));
+    await writeFile(path.join(world.home, newest.raw_path!), Buffer.alloc(2 * 1024 * 1024));
     const { answers, kept } = await planned();
     expect(answers.length).toBeGreaterThan(0);
     const ages = answers.map(({ newestMs }) => newestMs);
@@ -141,7 +141,7 @@ describe('pruning by size', () => {
 
 describe('what is needed stays', () => {
   beforeEach(async () => {
-    await setRetention(world, { vaultDays: 1 });
+    await setRetention(world, { rawDays: 1 });
     expect((await planned()).answers).not.toEqual([]);
   });
 
@@ -171,16 +171,16 @@ describe('what is needed stays', () => {
 
   it('when a target cannot be asked: then nothing goes, and it is told', async () => {
     await writeFile(path.join(world.home, 'warehouse.duckdb'), 'damaged');
-    const before = await filesUnder(world, 'vault');
+    const before = await filesUnder(world, 'raw');
     const { outcome } = await prune();
     expect(outcome.exitCode).toBe(1);
-    expect(await filesUnder(world, 'vault')).toEqual(before);
+    expect(await filesUnder(world, 'raw')).toEqual(before);
   });
 });
 
 describe('what is said of a pruned answer', () => {
   beforeEach(async () => {
-    await setRetention(world, { vaultDays: 1 });
+    await setRetention(world, { rawDays: 1 });
     await prune();
   });
 
@@ -220,27 +220,27 @@ describe('what is said of a pruned answer', () => {
 
 describe('a pruning that is killed', () => {
   it('at any step leaves each answer there or marked, and the next one ends like an undisturbed one', async () => {
-    await setRetention(world, { vaultDays: 1 });
+    await setRetention(world, { rawDays: 1 });
     const back = async () => {
       await restore();
-      await setRetention(world, { vaultDays: 1 });
+      await setRetention(world, { rawDays: 1 });
     };
     const steps = await pruneUntil(world);
-    const whole = { files: await filesUnder(world, 'vault'), states: await states() };
+    const whole = { files: await filesUnder(world, 'raw'), states: await states() };
     expect(steps).toBeGreaterThan(10);
     for (let killed = 0; killed < steps; killed += killed < 6 ? 1 : Math.ceil(steps / 6)) {
       await back();
       await pruneUntil(world, killed);
       expect(new Set([...(await states()), 'there', 'pruned_answer'])).toEqual(new Set(['there', 'pruned_answer']));
       await pruneUntil(world);
-      expect({ files: await filesUnder(world, 'vault'), states: await states() }).toEqual(whole);
+      expect({ files: await filesUnder(world, 'raw'), states: await states() }).toEqual(whole);
     }
   });
 });
 
 describe('a night', () => {
   it('prunes at its end, once a day, and every night ends like the service says', async () => {
-    await setRetention(world, { vaultDays: 1 });
+    await setRetention(world, { rawDays: 1 });
     world.passDays(1);
     await nights(2);
     expect(new Set(await states())).toEqual(new Set(['there', 'pruned_answer']));
@@ -262,7 +262,7 @@ describe('other files', () => {
   it('that were refused, or records of runs, go by their own age; runs only when every target has them', async () => {
     const id = newId('f', world.clock);
     const refused = path.join(world.home, 'inbox', 'refused', `${id}.bad_signature.json`);
-    const body = path.join(world.home, 'vault', 'orders', 'refused', `${id}.json.gz`);
+    const body = path.join(world.home, 'raw', 'orders', 'refused', `${id}.json.gz`);
     const foreign = path.join(world.home, 'inbox', 'refused', 'notes.txt');
     for (const file of [refused, body, foreign]) {
       await mkdir(path.dirname(file), { recursive: true });
@@ -296,7 +296,7 @@ it('a held slice keeps the answer that it was held with, and that which its day 
   }
   const entry = await world.within(async ({ lake }) => (await lake.slices('orders')).get(day));
   expect(entry?.held).not.toBeNull();
-  await setRetention(world, { vaultDays: 1 });
+  await setRetention(world, { rawDays: 1 });
   expect((await prune()).plan?.answers).not.toEqual([]);
   const left = await answersOf(world, 'orders');
   expect(left.get(entry!.held!.content.fetch_id)).toBe('there');

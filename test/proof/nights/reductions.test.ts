@@ -46,8 +46,8 @@ const drift = () => world.within(statusOf).then((status) => status.drift.map(({ 
 it('every request is told by etl.fetch, also that for the name, and nothing is complained of', async () => {
   await night();
   const kept: string[] = [];
-  await world.within(async ({ vault }) => {
-    for await (const { fetch_id: id } of vault.fetches('reductions')) kept.push(id);
+  await world.within(async ({ raw }) => {
+    for await (const { fetch_id: id } of raw.fetches('reductions')) kept.push(id);
   });
   const told = await rowsOf(world, "SELECT fetch_id FROM etl.fetch WHERE pipeline = 'reductions' ORDER BY 1");
   expect(kept).toHaveLength(2);

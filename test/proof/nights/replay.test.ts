@@ -1,4 +1,4 @@
-/** Again from the vault: without a call, the same warehouse; and what was damaged on disk is named, and fixed. */
+/** Again from the raw store: without a call, the same warehouse; and what was damaged on disk is named, and fixed. */
 import { createHash } from 'node:crypto';
 import { copyFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -97,11 +97,11 @@ describe('a replay', () => {
   });
 });
 
-describe('a damaged answer in the vault', () => {
+describe('a damaged answer in the raw store', () => {
   let file: string;
   beforeAll(async () => {
-    file = await world.within(async ({ vault }) => {
-      for await (const fetch of vault.fetches('orders')) if (fetch.window_from === first) return fetch.vault_path!;
+    file = await world.within(async ({ raw }) => {
+      for await (const fetch of raw.fetches('orders')) if (fetch.window_from === first) return fetch.raw_path!;
       return '';
     });
   });
@@ -109,7 +109,7 @@ describe('a damaged answer in the vault', () => {
   it('is named by verify, with the fix', async () => {
     await writeFile(at(file), 'damaged');
     const found = await differences();
-    expect(found.map(({ hop, pipeline, day }) => [hop, pipeline, day])).toEqual([['vault', 'orders', first]]);
+    expect(found.map(({ hop, pipeline, day }) => [hop, pipeline, day])).toEqual([['raw', 'orders', first]]);
     expect(found[0]?.problem).toContain(path.basename(file));
     expect(found[0]?.fix).toBe(`partner-etl backfill orders --from ${first} --to ${addDays(first, 3)} --refetch`);
   });
@@ -135,7 +135,7 @@ describe('a damaged answer in the vault', () => {
 
   it('that is gone is the same', async () => {
     await rm(at(file));
-    expect((await differences()).map(({ hop, fix }) => [hop, fix.includes('--refetch')])).toEqual([['vault', true]]);
+    expect((await differences()).map(({ hop, fix }) => [hop, fix.includes('--refetch')])).toEqual([['raw', true]]);
     const range = { from: first, to: addDays(first, 3) };
     await world.within((context) => runBackfill(context, ['orders'], range, true));
     expect(await differences()).toEqual([]);

@@ -54,9 +54,9 @@ describe('a process that only a message tells of', () => {
     const id = JSON.parse(told!.body).event.resourceId as string;
     expect(await versions()).toContain(`${id} found TIMEOUT - message true`);
     expect(await state()).toContain(`${id} TIMEOUT false true false`);
-    const urls = await world.within(async ({ vault }) => {
+    const urls = await world.within(async ({ raw }) => {
       const found: string[] = [];
-      for await (const { url } of vault.fetches(STATUSES)) found.push(new URL(url).pathname);
+      for await (const { url } of raw.fetches(STATUSES)) found.push(new URL(url).pathname);
       return found;
     });
     expect(urls).toContain(`/shared/process-status/${id}`);

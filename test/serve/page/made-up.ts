@@ -218,7 +218,7 @@ export const FULL_EXPLANATION: Explanation = {
       bytes_received: 0,
       bytes_decoded: 0,
       sha256: null,
-      vault_path: null,
+      raw_path: null,
       items: null,
       outcome: 'failed',
       error_code: 'x',

@@ -34,7 +34,7 @@ export function fetchesConformance(open: () => Promise<State>): void {
     const state = await open();
     const answered = fetchOf(1, {
       ...{ endpoint: 'commission', window_from: '2026-03-01', window_to: '2026-03-02', sha256: 'ab', items: 3 },
-      ...{ vault_path: 'vault/x/gathered/2026-03/f1.ndjson.gz#12', notes: { file_name: 'é"' }, bytes_decoded: 2 ** 40 },
+      ...{ raw_path: 'raw/x/gathered/2026-03/f1.ndjson.gz#12', notes: { file_name: 'é"' }, bytes_decoded: 2 ** 40 },
     } as unknown as Partial<FetchRecord>);
     const failed = fetchOf(2, { status: null, outcome: 'failed', error_code: 'cut_body', error_message: 'it broke' });
     await insertFetches(state, [answered, failed], false);
@@ -90,15 +90,15 @@ export function fetchesConformance(open: () => Promise<State>): void {
 
   test('an answer of a look-up is pending until it is applied, and no longer when it is pruned', async () => {
     const state = await open();
-    const at = { vault_path: 'vault/x.ndjson.gz#0' };
+    const at = { raw_path: 'raw/x.ndjson.gz#0' };
     const failed = fetchOf(3, { outcome: 'failed' });
     const answers = [2, 1, 4].map((n) => fetchOf(n, at));
-    answers.push(fetchOf(5, { vault_path: 'vault/y.ndjson.gz#0' }));
+    answers.push(fetchOf(5, { raw_path: 'raw/y.ndjson.gz#0' }));
     await insertFetches(state, [...answers, failed], true);
     await insertFetches(state, [fetchOf(6, at)], false);
     expect(ids(await pendingFetches(state.db, PIPELINE))).toEqual(ids(numbered(2, 1, 4, 5)));
     await markApplied(state, ids(numbered(2, 4)));
-    await markPruned(state, { pipeline: PIPELINE, object: 'vault/y.ndjson.gz' }, '2026-03-05T00:00:00.000Z');
+    await markPruned(state, { pipeline: PIPELINE, object: 'raw/y.ndjson.gz' }, '2026-03-05T00:00:00.000Z');
     expect(ids(await pendingFetches(state.db, PIPELINE))).toEqual(ids(numbered(1)));
     const gone = { fetch_id: fetchOf(5).fetch_id, pruned_at: '2026-03-05T00:00:00.000Z' };
     expect(await prunedSince(state.db, '2026-03-05T00:00:00.000Z')).toEqual([gone]);
@@ -108,7 +108,7 @@ export function fetchesConformance(open: () => Promise<State>): void {
 
   test('come object by object, however many there are; those without a response do not', async () => {
     const state = await open();
-    const at = (n: number) => (n % 7 === 0 ? {} : { vault_path: `vault/${n % 3}.ndjson.gz#${n}` });
+    const at = (n: number) => (n % 7 === 0 ? {} : { raw_path: `raw/${n % 3}.ndjson.gz#${n}` });
     await insertFetches(
       state,
       [...Array(2500).keys()].reverse().map((n) => fetchOf(n, at(n))),
@@ -118,7 +118,7 @@ export function fetchesConformance(open: () => Promise<State>): void {
     for await (const { object, fetches } of fetchesByObject(state.db, PIPELINE)) found.push([object, ids(fetches)]);
     const expected = [0, 1, 2].map((object) => {
       const inIt = [...Array(2500).keys()].filter((n) => n % 7 !== 0 && n % 3 === object);
-      return [`vault/${object}.ndjson.gz`, ids(numbered(...inIt)).sort()];
+      return [`raw/${object}.ndjson.gz`, ids(numbered(...inIt)).sort()];
     });
     expect(found).toEqual(expected);
   });
@@ -126,7 +126,7 @@ export function fetchesConformance(open: () => Promise<State>): void {
   test('say of another answer what they said, and other words', async () => {
     const state = await open();
     await insertFetches(state, numbered(...Array(700).keys()), true);
-    const redacted = fetchOf(2, { sha256: 'cd', vault_path: 'vault/y#1', notes: { erased_at: 'now' } });
+    const redacted = fetchOf(2, { sha256: 'cd', raw_path: 'raw/y#1', notes: { erased_at: 'now' } });
     await replaceFetches(state, [redacted]);
     expect((await all(state))[2]).toEqual(redacted);
     const texts = { table: 'fetch', key: ['fetch_id'], texts: ['url', 'error_message'] } as const;

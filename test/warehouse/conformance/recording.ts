@@ -23,7 +23,7 @@ export const fetchRecord = (id: string, fields: Partial<FetchRecord> = {}): Fetc
   bytes_received: 2 ** 40 + 1,
   bytes_decoded: 2 ** 41 + 1,
   sha256: 'ab',
-  vault_path: 'vault/x.gz',
+  raw_path: 'raw/x.gz',
   items: 12,
   outcome: 'ok',
   error_code: null,

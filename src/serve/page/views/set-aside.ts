@@ -84,7 +84,7 @@ export function rejects({ rejects: all }: PageModel, session: SessionShown): Mar
     id: 'rejects',
     title: 'Rejected rows',
     about:
-      'Rows that could not be loaded, kept as they came. Trying again reads them from the vault once more, without a call.',
+      'Rows that could not be loaded, kept as they came. Trying again reads them from the raw store once more, without a call.',
     body:
       all.length === 0
         ? none('No row is rejected.')

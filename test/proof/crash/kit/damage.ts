@@ -16,8 +16,8 @@ const MOST_FIXES = 4;
 
 /** Kinds of files, by their path in the home directory. */
 const FILES: Readonly<Record<string, RegExp>> = {
-  'vault-answers': /^vault\/[^/]+\/answers\//,
-  'vault-gathered': /^vault\/[^/]+\/gathered\//,
+  'raw-answers': /^raw\/[^/]+\/answers\//,
+  'raw-gathered': /^raw\/[^/]+\/gathered\//,
   'lake-rows': /^lake\//,
   'lake-rejects': /^rejects\//,
   state: /^state\/(?!erasures)/,
@@ -36,7 +36,7 @@ const FIX =
 /** A log that DuckDB would apply to the file, left there by nobody: it has no kept original. */
 const FABRICATED = ['warehouse.duckdb.wal'];
 
-const LOST = /^vault\/[^/]+\/(?:answers|gathered)\//;
+const LOST = /^raw\/[^/]+\/(?:answers|gathered)\//;
 
 type Harm = (file: string, random: Random) => Promise<string>;
 
@@ -48,7 +48,7 @@ export const damages: readonly Kind[] = [
       round: (stage, seed) => damaged(stage, pattern, damage, seeded(seed)),
     }),
   ),
-  { name: 'lose-vault', rounds: ROUNDS, round: (stage, seed) => damaged(stage, LOST, lose, seeded(seed)) },
+  { name: 'lose-raw', rounds: ROUNDS, round: (stage, seed) => damaged(stage, LOST, lose, seeded(seed)) },
 ];
 
 async function damaged(stage: Stage, pattern: RegExp, harm: Harm, random: Random): Promise<Round> {
@@ -73,7 +73,7 @@ async function damaged(stage: Stage, pattern: RegExp, harm: Harm, random: Random
     const warned = fixesIn(
       proof.stdout
         .split('\n')
-        .filter((line) => line.startsWith('warning: vault: '))
+        .filter((line) => line.startsWith('warning: raw: '))
         .join('\n'),
     );
     if (isWell && warned.every((fix) => fixes.includes(fix))) break;

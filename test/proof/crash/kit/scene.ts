@@ -167,7 +167,7 @@ export class Scene {
     const eans = sandbox.eans(12);
     await writeFile(path.join(this.folder, 'eans.csv'), `ean\n${eans.join('\n')}\n`);
     await this.writeSettings('settings.yaml', {});
-    await this.writeSettings('pruning.yaml', { vaultDays: 1, refusedDays: 1, runsDays: 1 });
+    await this.writeSettings('pruning.yaml', { rawDays: 1, refusedDays: 1, runsDays: 1 });
     await mkdir(this.home, { recursive: true });
     await this.administer(`CREATE DATABASE ${DATABASE}`);
     const evening = FIRST_NIGHT_MS - 23 * HOUR_MS;
