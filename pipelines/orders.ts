@@ -91,7 +91,7 @@ export const orderItemVersions = declarePipeline({
       26,
       'isPresent',
       'boolean',
-      'false: the report no longer had the item; only its key and its last day are told',
+      'false: the report no longer had the item; only its key and its last day are known',
       {
         required: true,
         from: 'made by partner-etl: whether a later answer for the day still has the item',

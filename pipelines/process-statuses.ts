@@ -53,7 +53,7 @@ export const processStatuses = declarePipeline({
       'start: the answer to a request of ours; status: asked for afterwards; message: asked for after a push message',
       { origin: 'request', known: ['start', 'status', 'message'], from: 'made by partner-etl' },
     ),
-    column(13, 'reason', 'text', 'what the service said where it told no process status', { origin: 'answer' }),
+    column(13, 'reason', 'text', 'what the service said where it gave no process status', { origin: 'answer' }),
   ],
   derived: [],
   key: ['process_status_id', 'observed_from'],

@@ -157,7 +157,7 @@ export const products = declarePipeline({
     column(20, 'specificationGroups', 'json', 'specifications; `values` always as an array', {
       arrayAt: 'specifications.values',
     }),
-    column(21, 'reason', 'text', 'what the service said where it told no product', { origin: 'answer' }),
+    column(21, 'reason', 'text', 'what the service said where it gave no product', { origin: 'answer' }),
     column(22, 'payload', 'json', 'the whole record as sent, members in alphabetical order', { json: 'record' }),
   ],
   derived: [],

@@ -39,7 +39,7 @@ export const pushLinks = declarePipeline({
       origin: 'answer',
     }),
     column(7, 'payload', 'json', 'the answer as sent, members in alphabetical order', { json: 'record' }),
-    column(8, 'reason', 'text', 'what the service said where it told nothing', { origin: 'answer' }),
+    column(8, 'reason', 'text', 'what the service said where it gave nothing', { origin: 'answer' }),
   ],
   derived: [],
   key: ['href', 'observed_from'],

@@ -39,7 +39,7 @@ export const pushMessages = declarePipeline({
     }),
     column(12, 'lastDeliveredAt', 'utc-time', 'when it was last delivered', { from: 'made by the receiver' }),
     column(13, 'deliveries', 'count', 'how often it was delivered', { from: 'made by partner-etl: counted' }),
-    column(14, 'bodies', 'count', 'different bodies among its deliveries; more than 1: it was told in several ways', {
+    column(14, 'bodies', 'count', 'different bodies among its deliveries; more than 1: it was sent in several ways', {
       from: 'made by partner-etl: counted by sha256',
     }),
     column(15, 'deliveryId', 'text', 'the first delivery', { from: 'made by the receiver' }),

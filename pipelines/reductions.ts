@@ -101,7 +101,7 @@ export const reductionsFiles = declarePipeline({
       required: true,
       from: 'Content-Disposition of the download',
     }),
-    column(2, 'askedName', 'text', 'name of the newest file as it was told just before', {
+    column(2, 'askedName', 'text', 'name of the newest file as it was given just before', {
       from: 'the answer of the call for the newest name',
     }),
     column(3, 'sha256', 'text', 'of its content', { required: true, from: 'made by partner-etl' }),

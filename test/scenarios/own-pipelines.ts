@@ -75,7 +75,7 @@ export const stockLevels = declarePipeline({
     column(4, 'outcome', 'text', 'found, or not_found', { required: true, origin: 'answer' }),
     column(5, 'warehouse.pieces', 'count', 'pieces in stock'),
     column(6, 'unitCost', 'money', 'what a piece costs to keep'),
-    column(7, 'reason', 'text', 'what the service said where it told no stock', { origin: 'answer' }),
+    column(7, 'reason', 'text', 'what the service said where it gave no stock', { origin: 'answer' }),
   ],
   derived: [],
   key: ['ean', 'observed_from'],
