@@ -33,6 +33,7 @@ export async function openPostgresState(url: string): Promise<State> {
         await sql`SELECT pg_advisory_xact_lock(${sql.lit(WRITER_LOCK)})`.execute(tx);
         return work(tx);
       }),
+    elements: (json) => sql`jsonb_array_elements(cast(${json} AS jsonb)) AS each(value)`,
     file: null,
     compact: async () => {
       for (const { name, schema } of await db.introspection.getTables())

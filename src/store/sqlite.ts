@@ -49,6 +49,7 @@ export async function openSqliteState(file: string, mayMake: () => Promise<void>
     engine: 'sqlite',
     db,
     write: (work) => db.transaction().execute(work),
+    elements: (json) => sql`json_each(${json})`,
     file: {
       path: file,
       async prove() {

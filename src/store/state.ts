@@ -6,7 +6,7 @@
  * each takes the same advisory lock. So what a transaction has read cannot be changed by another one before it commits.
  * Reading never waits for a writer (SQLite in WAL mode). A committed transaction is on disk (`synchronous=FULL`).
  */
-import type { Kysely, Transaction } from 'kysely';
+import type { Kysely, RawBuilder, Transaction } from 'kysely';
 import type { StateTables } from './tables.ts';
 
 export type StateDb = Kysely<StateTables>;
@@ -18,8 +18,8 @@ export interface State {
   readonly db: StateDb;
   /** Commits when `work` resolves, rolls back when it throws. Keep it short: whoever wants to write waits for it. */
   write<T>(work: (tx: StateTransaction) => Promise<T>): Promise<T>;
-  /** Takes out of the files what was deleted or overwritten, as far as nobody is reading it. */
-  compact(): Promise<void>;
+  /** A FROM item with a row for each element of a JSON array, in column `value`; many rows go in as one parameter. */
+  elements(json: string): RawBuilder<{ readonly value: unknown }>;
   /** Where it is one: a server proves and backs up its databases by its own means. */
   readonly file: StateFile | null;
   /** Makes the files anew, so that nothing that was deleted or replaced can be read in them any more. */
