@@ -65,5 +65,5 @@ export async function typedRows(folder: string, pipeline: Pipeline, file: LineFi
   const { lines, longestLineBytes } = file;
   const source = linesSource(pipeline, file.file, longestLineBytes);
   await readObserved(engine, { pipeline, source, lines }, 'Europe/Amsterdam');
-  return engine.rows(`SELECT ${select} FROM "told ${pipeline.name}" ORDER BY _item`);
+  return engine.rows(`SELECT ${select} FROM "observed ${pipeline.name}" ORDER BY _item`);
 }
