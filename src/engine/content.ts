@@ -13,24 +13,21 @@ import type { SliceContent } from '../core/records.ts';
 import { sumExpressions, sumsOf } from './control-sums.ts';
 import { quoteName, type Row } from './duckdb.ts';
 
-/** How times stand in the canonical text of a row; `words` only to recognise what the first programs wrote. */
-export type TimeSpelling = 'micros' | 'words';
-
 /**
  * SQL for the hash of a row, UHUGEINT; null and '' differ. Needs the session's time zone to be UTC. `aside`: columns that make no
  * difference, besides the fetch.
  */
-export function rowHashSql(pipeline: Pipeline, aside: readonly string[] = [], times: TimeSpelling = 'micros'): string {
+export function rowHashSql(pipeline: Pipeline, aside: readonly string[] = []): string {
   const columns = storedColumns(pipeline).filter((c) => c.column !== FETCH_COLUMN && !aside.includes(c.column));
   const joined = (of: (column: StoredColumn) => string) =>
     `concat_ws(${BETWEEN}, ${columns.map((c) => `coalesce(${of(c)}, ${NULL_MARK})`).join(', ')})`;
   const texts = columns.filter((c) => c.kind === 'text');
-  const plain = joined((c) => canonicalText(c, times));
+  const plain = joined((c) => canonicalText(c));
   if (texts.length === 0) return `md5_number(${plain})`;
   const hasMarks = texts
     .map(({ column }) => asText(column))
     .map((t) => `contains(${t}, ${BETWEEN}) OR ${t} = ${NULL_MARK}`);
-  const escaped = joined((c) => (c.kind === 'text' ? escapedText(asText(c.column)) : canonicalText(c, times)));
+  const escaped = joined((c) => (c.kind === 'text' ? escapedText(asText(c.column)) : canonicalText(c)));
   return `md5_number(CASE WHEN ${hasMarks.join(' OR ')} THEN concat(${BETWEEN}, ${escaped}) ELSE ${plain} END)`;
 }
 
@@ -48,13 +45,10 @@ function escapedText(text: string): string {
   return `replace(replace(${text}, ${NULL_MARK}, concat(${NULL_MARK}, '0')), ${BETWEEN}, concat(${NULL_MARK}, '1'))`;
 }
 
-/**
- * Times as microseconds: spelling an instant out goes through ICU and costs as much as all other columns together. The first programs
- * did so, and slices that did not change since have their digests.
- */
-function canonicalText({ column, kind }: StoredColumn, times: TimeSpelling): string {
+/** Times as microseconds: spelling an instant out goes through ICU and costs as much as all other columns together. */
+function canonicalText({ column, kind }: StoredColumn): string {
   const isTime = kind === 'local-time' || kind === 'utc-time';
-  return `${isTime && times === 'micros' ? `epoch_us(${quoteName(column)})` : quoteName(column)}::VARCHAR`;
+  return `${isTime ? `epoch_us(${quoteName(column)})` : quoteName(column)}::VARCHAR`;
 }
 
 const HALF = '18446744073709551615::UHUGEINT';

@@ -10,7 +10,6 @@ import {
   NO_HASHES,
   rejectHashSql,
   rowHashSql,
-  type TimeSpelling,
 } from './content.ts';
 import { type Engine, readParquet } from './duckdb.ts';
 
@@ -22,9 +21,8 @@ export async function measureSlice(
   pipeline: Pipeline,
   rows: string | null,
   rejectsFile: string | null,
-  times: TimeSpelling = 'micros',
 ): Promise<Measured> {
-  const hashed = rows && `(SELECT *, ${rowHashSql(pipeline, [], times)} AS _hash FROM ${rows})`;
+  const hashed = rows && `(SELECT *, ${rowHashSql(pipeline)} AS _hash FROM ${rows})`;
   const row = hashed ? await engine.row(`SELECT ${contentColumnsSql(pipeline)} FROM ${hashed}`) : null;
   const rejects = rejectsFile && `(SELECT ${rejectHashSql()} AS h FROM ${readParquet([rejectsFile])})`;
   const refused = rejects ? await engine.row(`SELECT count(*) AS _rows, ${hashSumsSql('h')} FROM ${rejects}`) : null;

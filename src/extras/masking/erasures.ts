@@ -29,8 +29,8 @@ export interface ErasedValue {
 const KIND = z.enum(['sub-id', 'order-id', 'order-item-id']);
 const values = z.object({
   values: z.array(z.object({ kind: KIND, hmac: z.string(), chars: z.int().positive(), mark: z.string() })),
-  /** Of the list under the key, so that no damage to either goes unnoticed. Older lists lack it. */
-  proof: z.string().optional(),
+  /** Of the list under the key, so that no damage to either goes unnoticed. */
+  proof: z.string(),
 });
 type Known = z.infer<typeof values>['values'][number];
 
@@ -159,7 +159,7 @@ export class Erasures {
 }
 
 function isProved(key: string, { values: known, proof }: z.infer<typeof values>): boolean {
-  return proof === undefined || proof === proofOf(key, known);
+  return proof === proofOf(key, known);
 }
 
 function proofOf(key: string, known: readonly Known[]): string {
