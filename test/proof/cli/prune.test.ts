@@ -1,8 +1,8 @@
 /** prune as it is typed. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { typedIn } from '../../cli/typed.ts';
 import { openWorld, type World } from '../../support/nights.ts';
 import { setRetention } from '../../support/retention.ts';
-import { typedIn } from '../typed.ts';
 
 let world: World;
 beforeAll(async () => {

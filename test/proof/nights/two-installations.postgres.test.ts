@@ -2,10 +2,10 @@
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { runRebuild } from '../../src/run/again.ts';
-import { typedIn } from '../cli/typed.ts';
-import { openWorld, type World } from '../support/nights.ts';
-import { type Database, freshDatabase } from '../support/postgres-database.ts';
+import { runRebuild } from '../../../src/run/again.ts';
+import { typedIn } from '../../cli/typed.ts';
+import { openWorld, type World } from '../../support/nights.ts';
+import { type Database, freshDatabase } from '../../support/postgres-database.ts';
 
 let database: Database;
 let first: World;

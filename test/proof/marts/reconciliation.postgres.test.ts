@@ -1,0 +1,4 @@
+import { reconciliation } from '../../warehouse/marts/reconciliation.ts';
+import { postgresWarehouse } from '../../warehouse/postgres/warehouse.ts';
+
+reconciliation(postgresWarehouse);

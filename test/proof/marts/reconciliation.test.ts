@@ -1,0 +1,4 @@
+import { duckdbWarehouse } from '../../warehouse/duckdb/warehouse.ts';
+import { reconciliation } from '../../warehouse/marts/reconciliation.ts';
+
+reconciliation(duckdbWarehouse);

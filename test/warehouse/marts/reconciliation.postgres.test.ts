@@ -1,4 +1,0 @@
-import { postgresWarehouse } from '../postgres/warehouse.ts';
-import { reconciliation } from './reconciliation.ts';
-
-reconciliation(postgresWarehouse);

@@ -1,4 +1,0 @@
-import { duckdbWarehouse } from '../duckdb/warehouse.ts';
-import { reconciliation } from './reconciliation.ts';
-
-reconciliation(duckdbWarehouse);
