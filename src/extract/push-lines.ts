@@ -12,8 +12,6 @@ import { DriftCounts, Line, type LineFile, LineSink, rejectRaw } from '../source
 import type { StoredDelivery } from '../store/inbox.ts';
 import { fullTimestamp, type PushMessage, type ReadPushMessage, readPushMessage } from './push-message.ts';
 
-const PUSH_MESSAGES = 'push-messages';
-
 /** What the contract knows; anything else is kept and reported. */
 const TYPES: Readonly<Record<string, readonly string[]>> = {
   PROCESS_STATUS: ['SUCCESS', 'FAILURE', 'TIMEOUT'],
@@ -41,7 +39,7 @@ export class PushLines {
   private readonly timeZone: string;
   private readonly lines: LineSink;
   private readonly unreadable: LineSink;
-  private readonly drift = new DriftCounts(PUSH_MESSAGES);
+  private readonly drift: DriftCounts;
   /** Of all deliveries and messages. */
   private earliestMs = Number.POSITIVE_INFINITY;
   private minute: { readonly number: number; readonly day: Day } | null = null;
@@ -50,16 +48,17 @@ export class PushLines {
   /** Number of the first one of the fetch. */
   private firstItem = 0;
 
-  private constructor(timeZone: string, lines: LineSink, unreadable: LineSink) {
+  private constructor(pipeline: string, timeZone: string, lines: LineSink, unreadable: LineSink) {
+    this.drift = new DriftCounts(pipeline);
     this.timeZone = timeZone;
     this.lines = lines;
     this.unreadable = unreadable;
   }
 
-  /** Opens the files in a folder that is there; `timeZone` is that of days. */
-  static async open(folder: string, timeZone: string): Promise<PushLines> {
-    const lines = await LineSink.open(folder, PUSH_MESSAGES);
-    return new PushLines(timeZone, lines, await LineSink.open(folder, `${PUSH_MESSAGES}.unreadable`));
+  /** Opens the files in a folder that is there; `pipeline`: its name; `timeZone` is that of days. */
+  static async open(folder: string, pipeline: string, timeZone: string): Promise<PushLines> {
+    const lines = await LineSink.open(folder, pipeline);
+    return new PushLines(pipeline, timeZone, lines, await LineSink.open(folder, `${pipeline}.unreadable`));
   }
 
   /** Takes the deliveries of a fetch. Errors: those of reading them; what came before is taken then. */

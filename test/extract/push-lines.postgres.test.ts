@@ -23,7 +23,7 @@ const VALUES = [
 test('whatever JSON a message holds, Postgres can hold what its line says', async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'etl-push-lines-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const lines = await PushLines.open(folder, 'UTC');
+  const lines = await PushLines.open(folder, 'push-messages', 'UTC');
   const event = (value: string) =>
     `{"resource":"SHIPMENT","type":"x","resourceId":"1","metadata":[{"key":${value}}],"links":[{"href":${value}}],"other":${value}}`;
   await lines.take(

@@ -29,7 +29,7 @@ async function* stored(deliveries: readonly Delivery[], n: number): AsyncGenerat
 async function linesOf(...fetches: readonly (readonly Delivery[])[]): Promise<Outcome> {
   const folder = await mkdtemp(path.join(tmpdir(), 'etl-push-lines-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const lines = await PushLines.open(folder, ZONE);
+  const lines = await PushLines.open(folder, 'push-messages', ZONE);
   const taken: TakenFetch[] = [];
   for (const [i, deliveries] of fetches.entries())
     taken.push(await lines.take(`${FETCH}${i || ''}`, stored(deliveries, i)));

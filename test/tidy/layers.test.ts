@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { pipelines } from '../../pipelines/index.ts';
 import { importsOf, sourcesIn, withoutComments } from './sources.ts';
 
 /** Who may import whom, besides itself and packages. Imports point one way: downwards in this table. */
@@ -80,6 +81,14 @@ describe('layers', () => {
     const may = /^src\/(?:core\/(?:pipeline|source)\.ts|sources\/|run\/sources\/|run\/keys\/)/;
     const others = sources.filter(({ file, text }) => !may.test(file) && knows.test(withoutComments(text)));
     expect(others.map(({ file }) => file)).toEqual([]);
+  });
+
+  test('pipelines are named by their declarations alone', () => {
+    // Those of two words: `orders` or `subscriptions` are words of the service too.
+    const names = pipelines.flatMap(({ name }) => (name.includes('-') ? name : []));
+    const literal = new RegExp(`['"\`](?:${names.join('|')})['"\`]`);
+    const own = sources.filter(({ file }) => file.startsWith('src/') && !file.startsWith('src/sandbox/'));
+    expect(own.flatMap(({ file, text }) => (literal.test(withoutComments(text)) ? file : []))).toEqual([]);
   });
 
   test('no module imports itself in a circle', () => {

@@ -11,6 +11,7 @@
  */
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
+import { pushMessages } from '../../../pipelines/push-messages.ts';
 import { isoTime } from '../../core/clock.ts';
 import { asEtlError, EtlError } from '../../core/errors.ts';
 import { isNamed } from '../../core/pipeline.ts';
@@ -202,7 +203,7 @@ class Erasing {
     const work: FileWork = {
       context,
       erasures: sought.erasures,
-      masker: this.maskerOf('push-messages'),
+      masker: this.maskerOf(pushMessages.name),
       isDryRun,
     };
     // What a receiver at work writes just now is masked when the next run takes it in.

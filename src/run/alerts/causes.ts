@@ -1,4 +1,6 @@
 /** All causes for alerts, as they stand now. Reads the state and files under the home directory; calls nobody. */
+import { pushMessages } from '../../../pipelines/push-messages.ts';
+import { subscriptions } from '../../../pipelines/subscriptions.ts';
 import type { AlertSettings } from '../../config/alerts.ts';
 import { type Clock, isoTime } from '../../core/clock.ts';
 import { addDays, type Day, daysBetween } from '../../core/days.ts';
@@ -156,12 +158,10 @@ function hoursOfDay({ clock, timeZone }: { readonly clock: Clock; readonly timeZ
 }
 
 async function pushCauses(context: RunContext, mostDays: number): Promise<Cause[]> {
-  const named = (name: string) => context.pipelines.find((p) => p.name === name);
-  const [messages, list] = [named('push-messages'), named('subscriptions')];
-  if (!messages || !list || ((await readListed(context, list))?.listed ?? 0) === 0) return [];
+  if (((await readListed(context, subscriptions))?.listed ?? 0) === 0) return [];
   if ((await inboxSize(context.state.db)).messages > 0) return [];
-  const last = [...(await context.lake.slices(messages.name)).keys()].at(-1);
-  const from: Day | undefined = last ?? [...(await context.lake.slices(list.name)).keys()][0];
+  const last = [...(await context.lake.slices(pushMessages.name)).keys()].at(-1);
+  const from: Day | undefined = last ?? [...(await context.lake.slices(subscriptions.name)).keys()][0];
   if (from === undefined) return [];
   const days = daysBetween(from, context.today);
   if (days <= mostDays) return [];

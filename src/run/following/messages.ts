@@ -1,4 +1,5 @@
 /** The push messages of the last days, and which of their links may be followed. */
+import { pushMessages } from '../../../pipelines/push-messages.ts';
 import { addDays, dayAt } from '../../core/days.ts';
 import { LIMITS } from '../../core/limits.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
@@ -7,8 +8,6 @@ import type { PartnerSettings } from '../../partner/settings.ts';
 import { linkCall } from '../../partner/subscriptions.ts';
 import type { RunContext } from '../context.ts';
 
-/** The pipeline of messages. */
-const MESSAGES = 'push-messages';
 /** Messages that are looked at for what they tell of: the service forgets a process after two days. */
 const MESSAGE_DAYS = 3;
 
@@ -17,7 +16,7 @@ export type IsOwn = (href: string) => boolean;
 /** A FROM item of the messages that came in the last days: resource, resource_id, links as JSON text, message_at, fetch_id. */
 export async function recentMessages({ lake, clock, timeZone }: RunContext): Promise<string> {
   const since = addDays(dayAt(clock.now(), timeZone), -MESSAGE_DAYS);
-  const slices = [...(await lake.slices(MESSAGES))].filter(([day]) => day >= since);
+  const slices = [...(await lake.slices(pushMessages.name))].filter(([day]) => day >= since);
   const files = slices.flatMap(([, entry]) => lake.rowsFile(entry) ?? []);
   return files.length === 0
     ? `(SELECT NULL::VARCHAR AS resource, NULL::VARCHAR AS resource_id, NULL::VARCHAR AS links, NULL::TIMESTAMPTZ AS message_at,

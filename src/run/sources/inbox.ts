@@ -86,7 +86,7 @@ async function readStored(
   folder: string,
 ): Promise<Response> {
   const { context } = session;
-  const lines = await PushLines.open(folder, context.timeZone);
+  const lines = await PushLines.open(folder, pipeline.name, context.timeZone);
   for (const fetch of fetches) {
     const name = fetch.raw_path ?? fetch.fetch_id;
     await lines.take(fetch.fetch_id, readDeliveries(context.raw.answer(fetch, true), name));
@@ -112,7 +112,7 @@ async function storeAnswer(session: Session, pipeline: Pipeline, { first, upTo, 
   const { context, ledger } = session;
   const { raw, state } = context;
   const fetchId = fetchIdOf(first, upTo);
-  const lines = await PushLines.open(folder, context.timeZone);
+  const lines = await PushLines.open(folder, pipeline.name, context.timeZone);
   const masker = await raw.masker(pipeline.name);
   const body = await raw.receive(pipeline.name, path.join(folder, 'answer'), 'ndjson');
   const hash = createHash('sha256');

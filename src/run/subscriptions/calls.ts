@@ -1,3 +1,5 @@
+import { processStatuses } from '../../../pipelines/process-statuses.ts';
+import { subscriptions } from '../../../pipelines/subscriptions.ts';
 import { asEtlError, EtlError } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
 import { LIMITS } from '../../core/limits.ts';
@@ -33,8 +35,8 @@ import { refusalReason } from '../../sources/refusal.ts';
 import type { Gatherer, JsonValue } from '../../store/gather.ts';
 import type { Partner, RunContext } from '../context.ts';
 
-const SUBSCRIPTIONS = 'subscriptions';
-const PROCESS_STATUSES = 'process-statuses';
+const SUBSCRIPTIONS = subscriptions.name;
+const PROCESS_STATUSES = processStatuses.name;
 
 /** What the service answers to a request that it carries out later. */
 export type StartAnswer =

@@ -1,4 +1,5 @@
 /** Asks the service for the keys that it signs push messages with. The answer is kept nowhere but in the cache of the keys. */
+import { pushMessages } from '../../../pipelines/push-messages.ts';
 import { EtlError } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
 import { LIMITS } from '../../core/limits.ts';
@@ -10,7 +11,7 @@ import type { RunContext } from '../../run/context.ts';
 import { documentOf } from '../../sources/body.ts';
 
 /** What the errors and log lines of the call are about. */
-const ABOUT = 'push-messages';
+const ABOUT = pushMessages.name;
 
 /** Errors: `usage/no_credentials`, those of a call, and `failed/…` for an answer without keys; the reason of an aborted signal. */
 export async function fetchSignatureKeys(
