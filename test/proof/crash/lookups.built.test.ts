@@ -166,7 +166,7 @@ describe('killed', () => {
     const end = endOf(child);
     const work = path.join(world.home, 'work');
     await vi.waitFor(
-      async () => expect((await readdir(work, { recursive: true })).join(' ')).toMatch(/reductions\/decoded/),
+      async () => expect((await readdir(work, { recursive: true })).join(' ')).toMatch(/reductions-\d+\/decoded/),
       { timeout: HANG_MS, interval: 20 },
     );
     child.kill('SIGKILL');
