@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { type Clock, isoTime } from '../core/clock.ts';
 import { newId } from '../core/ids.ts';
-import { readMemo, writeMemo } from './memo.ts';
+import { readMemo, writeFirstMemo } from './memo.ts';
 import type { State } from './state.ts';
 
 const MEMO = 'installation';
@@ -17,5 +17,5 @@ export async function installationOf(state: State, clock: Clock): Promise<string
 
 /** What a warehouse says of a state that was lost: it is this installation's again. Where one is known already, nothing changes. */
 export async function adoptInstallation(state: State, id: string, at: string): Promise<void> {
-  if ((await readMemo(state.db, MEMO, z.string())) === null) await writeMemo(state, MEMO, id, at);
+  await writeFirstMemo(state, MEMO, id, at);
 }

@@ -26,6 +26,18 @@ export async function writeMemo(state: State, name: string, value: unknown, at: 
   );
 }
 
+/** The same where nothing was noted under the name yet: of several that note at once the first counts. */
+export async function writeFirstMemo(state: State, name: string, value: unknown, at: string): Promise<void> {
+  const noted = { value: JSON.stringify(value), noted_at: at };
+  await state.write((tx) =>
+    tx
+      .insertInto('memo')
+      .values({ account: ACCOUNT, name, ...noted })
+      .onConflict((conflict) => conflict.columns(['account', 'name']).doNothing())
+      .execute(),
+  );
+}
+
 export async function forgetMemo(state: State, name: string): Promise<void> {
   await state.write((tx) => tx.deleteFrom('memo').where('account', '=', ACCOUNT).where('name', '=', name).execute());
 }

@@ -1,6 +1,6 @@
 /**
- * The settings that views need, and which installation fills the warehouse, in `etl.setting`. A publication writes them when they differ from what is there; so what
- * a view says by them changes for the whole history at once, without a row being loaded.
+ * The settings that views need, and which installation fills the warehouse, in `etl.setting`. A publication writes them when they differ
+ * from what is there; so what a view says by them changes for the whole history at once, without a row being loaded.
  */
 import { ACCOUNT } from '../core/account.ts';
 import { assert, EtlError } from '../core/errors.ts';
@@ -27,26 +27,23 @@ export async function settingsDiffer(db: Bookkeeping, wanted: WarehouseSettings)
   return gone.length + fresh.length > 0;
 }
 
-/**
- * Makes the warehouse say these settings; one that it says already keeps its time. For the holder of the publishing lock. `isAfresh`: it is
- * emptied first, so it may have been another installation's. Errors: `failed/other_installation`.
- */
-export async function recordSettings(
-  db: Bookkeeping,
-  wanted: WarehouseSettings,
-  at: string,
-  isAfresh: boolean,
-): Promise<void> {
+/** For the holder of the publishing lock, before anything is loaded. Errors: `failed/other_installation`. */
+export async function demandOwn(db: Bookkeeping, { installation }: WarehouseSettings): Promise<void> {
+  const there = (await recorded(db)).get(INSTALLATION);
+  if (installation === undefined || there === undefined || there === (await installation())) return;
+  throw new EtlError(
+    'failed',
+    'other_installation',
+    'this warehouse is filled by another installation of partner-etl',
+    {
+      hint: 'give each a database of its own; where this one is to take it over, and what the other has loaded is to go: partner-etl rebuild --target with its name',
+    },
+  );
+}
+
+/** Makes the warehouse say these settings; one that it says already keeps its time. For the holder of the publishing lock. */
+export async function recordSettings(db: Bookkeeping, wanted: WarehouseSettings, at: string): Promise<void> {
   const { gone, fresh } = await changesDue(db, wanted);
-  if (gone.includes(INSTALLATION) && wanted.installation !== undefined && !isAfresh)
-    throw new EtlError(
-      'failed',
-      'other_installation',
-      'this warehouse is filled by another installation of partner-etl',
-      {
-        hint: 'give each a database of its own; where this one is to take it over, and what the other has loaded is to go: partner-etl rebuild --target with its name',
-      },
-    );
   if (gone.length > 0)
     await db.deleteFrom('etl.setting').where('account', '=', ACCOUNT).where('name', 'in', gone).execute();
   if (fresh.length > 0)

@@ -1,6 +1,8 @@
 /** What every state database must do, whichever engine holds it. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ACCOUNT } from '../../src/core/account.ts';
+import { systemClock } from '../../src/core/clock.ts';
+import { adoptInstallation, installationOf } from '../../src/store/installation.ts';
 import type { State, StateTransaction } from '../../src/store/state.ts';
 import { askedConformance } from './conformance/asked.ts';
 import { budgetConformance } from './conformance/budget.ts';
@@ -97,6 +99,14 @@ export function stateConformance(newPlace: () => Promise<StatePlace>): void {
         .executeTakeFirstOrThrow();
       expect([version, count]).toEqual([1, 0]);
     });
+  });
+
+  test('an installation has one id, also where several processes ask for it at once', async () => {
+    const states = await Promise.all([open(), open(), open()]);
+    const ids = await Promise.all(states.map((state) => installationOf(state, systemClock)));
+    expect(new Set(ids).size).toBe(1);
+    await adoptInstallation(states[0]!, 'another', memo.noted_at);
+    expect(await installationOf(states[1]!, systemClock)).toBe(ids[0]);
   });
 
   test('made anew it holds what it held', async () => {

@@ -260,7 +260,7 @@ class DuckdbTarget implements Target {
       await recordPublication(db, publication, changed, at);
       watcher?.onStep('running the checks');
       const checked = await checkLoaded(checks, publication, changed);
-      await recordSettings(db, this.settings, at, publication.afresh ?? false);
+      await recordSettings(db, this.settings, at);
       for (const statement of recordingOf(checked, changed, at)) await engine.run(statement);
       return { rows, warnings: checked.warnings };
     });

@@ -14,7 +14,7 @@ import { checkLoaded, proveChecks, runChecks } from '../checking.ts';
 import type { BrokenCheck, Check } from '../checks.ts';
 import { type Erasure, eraseRows } from '../erasing.ts';
 import { lackingIn, readSchema, type Schema } from '../schema/schema.ts';
-import { NO_SETTINGS, recordSettings, settingsDiffer, type WarehouseSettings } from '../settings.ts';
+import { demandOwn, NO_SETTINGS, recordSettings, settingsDiffer, type WarehouseSettings } from '../settings.ts';
 import { checkFiles } from '../slice-files.ts';
 import { daySums, daySumsOf, emptying, loadsOf, wrongVersionEnds } from '../slice-sql.ts';
 import type {
@@ -208,6 +208,7 @@ class PostgresTarget implements Target {
         const changed = await changedSlices({ slices, afresh }, () => currentReceipts(db));
         if (changed.length === 0 && !isAlways(publication) && !(await settingsDiffer(db, this.settings)))
           return NOTHING;
+        if (!afresh) await demandOwn(db, this.settings);
         const checks = postgresChecks(client);
         await withoutWriting(client, () => proveChecks(checks, publication.checks ?? []));
         const at = isoTime(this.clock.now());
@@ -232,7 +233,7 @@ class PostgresTarget implements Target {
         await recordPublication(db, publication, changed, at);
         watcher?.onStep('running the checks');
         const checked = await withoutWriting(client, () => checkLoaded(checks, publication, changed));
-        await recordSettings(db, this.settings, at, publication.afresh ?? false);
+        await recordSettings(db, this.settings, at);
         for (const statement of recordingOf(checked, changed, at)) await client.query(statement);
         return { slices: changed.length, rows, warnings: checked.warnings };
       });
