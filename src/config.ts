@@ -186,7 +186,7 @@ export async function loadConfig(sources: ConfigSources): Promise<Config> {
     files: over === null ? [base.name] : [base.name, over.name],
     warnings: [...fromEnv.warnings, ...pairs.warnings, ...page.warnings, ...alerting.warnings],
   });
-  return { ...config, declared: pipelines };
+  return Object.freeze({ ...config, declared: pipelines });
 }
 
 /** What calls of an area need. Errors: `usage/no_credentials`, which names the variables to set. */
