@@ -252,13 +252,14 @@ export function readingOf({ name, reading }: Pipeline): Reading {
   return reading;
 }
 
-/** How the keys of a look-up by EAN are asked for; a mistake of ours for any other pipeline. */
-export function eanKeysOf({ name, source }: Pipeline): EanKeys {
-  assert(source.kind === 'keys' && typeof source.keys === 'object', `${name} is no look-up by EAN`);
-  return source.keys;
+/** How the keys of a look-up by the EANs of the settings' list are asked for; null for any other pipeline. */
+export function eanKeysIn({ source }: Pipeline): EanKeys | null {
+  return source.kind === 'keys' && typeof source.keys === 'object' ? source.keys : null;
 }
 
-/** Whether it is asked for by the EANs of the settings' list. */
-export function isEanLookup({ source }: Pipeline): boolean {
-  return source.kind === 'keys' && typeof source.keys === 'object';
+/** The same; a mistake of ours for any other pipeline. */
+export function eanKeysOf(pipeline: Pipeline): EanKeys {
+  const keys = eanKeysIn(pipeline);
+  assert(keys, `${pipeline.name} is no look-up by EAN`);
+  return keys;
 }

@@ -1,10 +1,15 @@
 /** Look-ups and the reductions file as calls: what holds now, instead of a range of days. */
 import { eanKeysOf, type Pipeline } from '../core/pipeline.ts';
-import type { KeysRequest } from '../core/source.ts';
+import type { Key, KeysRequest } from '../core/source.ts';
 import type { Answer, Call, Consumed } from './call.ts';
 import { type Calls, callOf, endpointName, type PartnerSettings, type SimpleEndpoint } from './settings.ts';
 
 type Consume<T> = (answer: Answer) => Promise<Consumed<T>>;
+
+/** What a look-up by EAN asks for these keys, as its declaration says; `settings`: the pipeline's. */
+export function keysRequest(calls: Calls, pipeline: Pipeline, keys: readonly Key[], settings: unknown): KeysRequest {
+  return eanKeysOf(pipeline).request(keys, callOf(calls, pipeline), settings);
+}
 
 /** A call of a look-up by EAN, as its declaration makes it. The statuses that it calls answers are no failures. */
 export function keysCall<T>(

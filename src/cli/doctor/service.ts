@@ -12,12 +12,12 @@ import { addDays } from '../../core/days.ts';
 import { asEtlError, EtlError } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
 import type { Log } from '../../core/log.ts';
-import { eanKeysOf, isEanLookup } from '../../core/pipeline.ts';
+import { eanKeysIn } from '../../core/pipeline.ts';
 import { NO_PROGRESS } from '../../core/progress.ts';
 import { wholeAnswer } from '../../extract/lookup-answer.ts';
 import { parseSubscriptions, type Subscription } from '../../extract/subscription-shapes.ts';
 import type { Answer, Call, Consumed } from '../../partner/call.ts';
-import { keysCall, reductionsNameCall } from '../../partner/lookups.ts';
+import { keysCall, keysRequest, reductionsNameCall } from '../../partner/lookups.ts';
 import { reportCall } from '../../partner/reports.ts';
 import { type Area, callOf, type EndpointBudget, type PartnerSettings } from '../../partner/settings.ts';
 import {
@@ -207,18 +207,22 @@ function probesOf(context: RunContext, today: ReturnType<typeof todayOf>): Probe
       };
     });
   const { condition } = settingsOf<CommissionRateSettings>(context, commissionRates);
-  const lookups = context.pipelines.filter(isEanLookup).map((pipeline): Probe => {
-    const keys = eanKeysOf(pipeline);
+  const lookups = context.pipelines.flatMap((pipeline): Probe[] => {
+    const { area, call } = pipeline.source;
+    const keys = eanKeysIn(pipeline);
+    if (keys === null || area === null) return [];
     const settings = settingsOf<unknown>(context, pipeline);
     const [variant] = keys.variants === 'listed' ? [{ condition, price: null }] : keys.variants(settings);
-    return {
-      name: pipeline.source.call?.name ?? pipeline.name,
-      area: pipeline.source.area ?? 'retailer',
-      call: (s, consume, signal) => {
-        const request = keys.request([{ ean: EAN, ...variant }], callOf(s.calls, pipeline), settings);
-        return keysCall(s.calls, pipeline, request, consume, signal);
+    return [
+      {
+        name: call?.name ?? pipeline.name,
+        area,
+        call: ({ calls }, consume, signal) => {
+          const request = keysRequest(calls, pipeline, [{ ean: EAN, ...variant }], settings);
+          return keysCall(calls, pipeline, request, consume, signal);
+        },
       },
-    };
+    ];
   });
   return [
     ...reports,

@@ -1,8 +1,7 @@
 /** Asks look-ups by EAN: many calls at once, as many as the endpoint's budget allows, until the list or the night's budget is used up. */
-import { eanKeysOf } from '../../core/pipeline.ts';
 import { receiveLookup } from '../../extract/lookup-answer.ts';
 import type { Answer } from '../../partner/call.ts';
-import { keysCall } from '../../partner/lookups.ts';
+import { keysCall, keysRequest } from '../../partner/lookups.ts';
 import { callOf } from '../../partner/settings.ts';
 import { type AskOutcome, askBatch, batchesOf, RefusalWatch } from '../../sources/batches.ts';
 import { bodyText } from '../../sources/body.ts';
@@ -23,20 +22,19 @@ export function askEans(session: Session, partners: Partners, plan: EanPlan): Pr
 
 async function askWith(calls: NightCalls, session: Session, { pipeline, keys, keysPerCall }: EanPlan): Promise<void> {
   const { partner, place, signal } = calls;
-  const { request } = eanKeysOf(pipeline);
-  const call = callOf(partner.settings.calls, pipeline);
+  const { calls: declared } = partner.settings;
   const settings = settingsOf<unknown>(session.context, pipeline);
   const ask = (some: readonly EanKey[], asked: JsonValue) =>
     calls.call(
       keysCall(
-        partner.settings.calls,
+        declared,
         pipeline,
-        request(some, call, settings),
+        keysRequest(declared, pipeline, some, settings),
         (answer: Answer) => receiveLookup(answer, asked, (document) => countRecords(pipeline, document), place),
         signal,
       ),
     );
-  const { concurrency } = call.budget;
+  const { concurrency } = callOf(declared, pipeline).budget;
   if (keysPerCall === 1) {
     await calls.each(keys, concurrency, async (key) => {
       await ask([key], key);

@@ -2,7 +2,7 @@
 import { assert } from '../../core/errors.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
 import type { Engine } from '../../engine/duckdb.ts';
-import { type Calls, callOf, type EndpointBudget, type PartnerSettings } from '../../partner/settings.ts';
+import { callOf, type EndpointBudget, type PartnerSettings } from '../../partner/settings.ts';
 import type { RunContext } from '../context.ts';
 import { askFollowing } from '../following/following.ts';
 import { planLinks, planProcesses } from '../following/plan.ts';
@@ -25,7 +25,7 @@ interface Asking<P extends KeysPlan = KeysPlan> {
 const EANS = asking({
   plan: planEans,
   ask: askEans,
-  budget: ({ calls }: { readonly calls: Calls }, pipeline) => callOf(calls, pipeline).budget,
+  budget: ({ calls }, pipeline) => callOf(calls, pipeline).budget,
   isNeverHeld: false,
 });
 

@@ -9,13 +9,13 @@ import { type CommissionCall, commissionRates, singleCommission } from '../../..
 import { type Market, type ProductSettings, products } from '../../../pipelines/products.ts';
 import { assert, EtlError } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
-import { eanKeysOf, type Pipeline } from '../../core/pipeline.ts';
+import type { Pipeline } from '../../core/pipeline.ts';
 import type { KeysRequest } from '../../core/source.ts';
 import type { ListedEan } from '../../extract/ean-list.ts';
 import { type DocumentCheck, wholeAnswer } from '../../extract/lookup-answer.ts';
 import { type ExactDocument, type ExactJson, type ExactObject, isExactObject } from '../../json/exact-json.ts';
 import type { Answer, Call, Consumed } from '../../partner/call.ts';
-import { keysCall } from '../../partner/lookups.ts';
+import { keysCall, keysRequest } from '../../partner/lookups.ts';
 import { callOf } from '../../partner/settings.ts';
 import { type AskOutcome, askBatch, batchesOf, RefusalWatch, verdictOf } from '../../sources/batches.ts';
 import { bodyText, documentOf } from '../../sources/body.ts';
@@ -85,12 +85,11 @@ export function lookUpProducts(
 ): Promise<LookUpResult<ProductQuestion>> {
   return inquire(context, products, questions, async (inquiry) => {
     const { calls } = inquiry.partner.settings;
-    const call = callOf(calls, products);
     const settings = settingsOf<unknown>(context, products);
     const units = questions.map((question) => [question] as const);
-    await inquiry.each(units, call.budget.concurrency, async ([question]) => {
+    await inquiry.each(units, callOf(calls, products).budget.concurrency, async ([question]) => {
       const { ean, country, language } = question;
-      const request = eanKeysOf(products).request([{ ean, country, language }], call, settings);
+      const request = keysRequest(calls, products, [{ ean, country, language }], settings);
       inquiry.note(question, productAnswer(question, await received(inquiry, request, countOf(inquiry))));
     });
   });
@@ -134,9 +133,8 @@ async function askOne(inquiry: Inquiry<ListedEan>, question: ListedEan): Promise
 
 /** Tells what an answer settles, also one that refuses; what it leaves open is asked again by `askBatch`. */
 async function askMany(inquiry: Inquiry<ListedEan>, questions: readonly ListedEan[]): Promise<AskOutcome> {
-  const call = callOf(inquiry.partner.settings.calls, commissionRates);
   const keys = questions.map((question) => ({ ...question }));
-  const request = eanKeysOf(commissionRates).request(keys, call, undefined);
+  const request = keysRequest(inquiry.partner.settings.calls, commissionRates, keys, undefined);
   const { status, text, document } = await received(inquiry, request, countOf(inquiry));
   if (document !== null) {
     const records = recordsByEan(document.value as ExactObject);
