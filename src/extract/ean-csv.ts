@@ -15,13 +15,16 @@ const LINE_CHARACTERS = 4096;
 const COLUMNS = ['ean', 'price', 'condition'] as const;
 
 /**
- * Reads the file into the list, as a stream (a million lines in some 4 s). Errors: `usage/ean_file` when it is not there, cannot be
+ * Reads the file into the list, as a stream (a million lines in some 4 s); `taken` is awaited after each part. Errors: `usage/ean_file` when it is not there, cannot be
  * read, or is no text.
  */
-export async function readEanFile(file: string, list: EanList): Promise<void> {
+export async function readEanFile(file: string, list: EanList, taken: () => Promise<void>): Promise<void> {
   const reader = new Reader(list);
   try {
-    for await (const lines of linesOf(file)) for (const line of lines) reader.take(line);
+    for await (const lines of linesOf(file)) {
+      for (const line of lines) reader.take(line);
+      await taken();
+    }
   } catch (cause) {
     if (cause instanceof EtlError) throw cause;
     throw fileError(file, cause);

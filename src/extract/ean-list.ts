@@ -1,6 +1,6 @@
 /**
- * The list of EANs that look-ups ask about, from a file and from a query alike: checked before anything is sent, each question
- * once, in the order of value. What cannot be asked is set aside with its reason.
+ * The list of EANs that look-ups ask about, from a file and from a query alike: checked before anything is sent, in the order of
+ * value. What cannot be asked is set aside with its reason.
  */
 import { CONDITIONS, eanProblem } from '../core/ean.ts';
 
@@ -37,30 +37,31 @@ export interface EanRow {
 const REJECTS_KEPT = 10_000;
 const RAW_CHARACTERS = 200;
 
-/** Gathers questions. A million of them take some 250 MB. */
+/** Takes lines and rows, and hands the questions in them on: there may be a million. */
 export class EanList {
-  readonly questions: ListedEan[] = [];
   /** The first ones; `rejected` counts all. */
   readonly rejects: EanReject[] = [];
   rejected = 0;
-  /** Questions that were there already. */
-  duplicates = 0;
   private readonly condition: string;
-  /** The first question of each EAN: most have no other, and need no text of their own to be found again. */
-  private readonly first = new Map<string, ListedEan>();
-  /** Questions of EANs that are asked in several ways. */
-  private readonly more = new Set<string>();
+  private questions: ListedEan[] = [];
 
   /** `condition`: the one to ask for where none is given. */
   constructor(condition: string) {
     this.condition = condition;
   }
 
+  /** The questions since the last time. One may stand several times in a list. */
+  newQuestions(): readonly ListedEan[] {
+    const questions = this.questions;
+    this.questions = [];
+    return questions;
+  }
+
   /** Takes a line of the file or a row of the query. `raw` is called only for a reject. */
   take(from: EanReject['from'], line: number, row: EanRow, raw: () => string): void {
     const checked = this.checked(row);
     if ('reason' in checked) this.reject(from, line, checked.reason, checked.detail, raw());
-    else this.add(checked);
+    else this.questions.push(checked);
   }
 
   reject(from: EanReject['from'], line: number, reason: EanRejectReason, detail: string, raw: string): void {
@@ -78,20 +79,6 @@ export class EanList {
     const condition = named === '' ? this.condition : named.toUpperCase();
     if (isCondition(condition)) return { ean, condition, price };
     return { reason: 'bad_condition', detail: `${shown(named)} is none of ${CONDITIONS.join(', ')}` };
-  }
-
-  private add(question: ListedEan): void {
-    const first = this.first.get(question.ean);
-    if (first) {
-      const key = `${question.ean} ${question.condition} ${question.price}`;
-      const isFirst = first.condition === question.condition && first.price === question.price;
-      if (isFirst || this.more.has(key)) {
-        this.duplicates++;
-        return;
-      }
-      this.more.add(key);
-    } else this.first.set(question.ean, question);
-    this.questions.push(question);
   }
 }
 

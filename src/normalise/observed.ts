@@ -26,6 +26,8 @@ export interface ObservedRows {
   /** A FROM item with the columns of `lineColumns` and those of CARRIED. */
   readonly source: string;
   readonly lines: number;
+  /** Whether some number may have an exponent; where nothing is said, one may. */
+  readonly hasExponents?: boolean;
 }
 
 /** Besides the fields: the fetch, the place in its answer, the record as text for a reject, and for a child the item of its parent. */
@@ -37,6 +39,25 @@ export function linesSource(pipeline: Pipeline, file: string, longestLineBytes: 
   const size = Math.max(longestLineBytes + 1024, 64 * 1024);
   return `read_json(${quoteText(file)}, format = 'newline_delimited', records = true, compression = 'uncompressed',
     maximum_object_size = ${size}, columns = ${lineColumns(pipeline, CARRIED)})`;
+}
+
+/** Plain lines, which are fields with a delimiter between them and nothing else. */
+export interface PlainFile {
+  readonly file: string;
+  readonly delimiter: string;
+  /** Fields in their order; in front of them stands the line's number. */
+  readonly fields: readonly string[];
+}
+
+/** Its rows, and after them those of `others`, which has all the columns that a source has. DuckDB reads such lines in a third of the time that JSON takes. */
+export function withPlainLines(others: string, { file, delimiter, fields }: PlainFile): string {
+  const names = ['_i', ...fields];
+  const columns = names.map((name) => `${quoteText(name)}: 'VARCHAR'`).join(', ');
+  // Without quotes in it the line is its fields again.
+  const raw = fields.map((field) => `coalesce(${quoteName(field)}, '')`).join(`, ${quoteText(delimiter)}, `);
+  return `(SELECT ${names.map(quoteName).join(', ')}, concat(${raw}) AS _raw FROM read_csv(${quoteText(file)}, auto_detect = false,
+      header = false, delim = ${quoteText(delimiter)}, quote = '', escape = '', new_line = '\\n', columns = {${columns}})
+    UNION ALL BY NAME FROM ${others})`;
 }
 
 /** The same with values that all its rows share, by field. */
@@ -60,11 +81,11 @@ export async function dropTables(engine: Engine, pipeline: Pipeline): Promise<vo
 /** Makes table `observed`: the typed rows, with `_version`, the hash of what makes a difference. */
 export async function readObserved(
   engine: Engine,
-  { pipeline, source, lines }: ObservedRows,
+  { pipeline, source, lines, hasExponents = true }: ObservedRows,
   timeZone: string,
 ): Promise<void> {
   const { observed } = tableNames(pipeline);
-  const rows = typedSelect(pipeline, source, null, timeZone, { hasExponents: true }, CARRIED);
+  const rows = typedSelect(pipeline, source, null, timeZone, { hasExponents }, CARRIED);
   const fetched = quoteName(FETCH_COLUMN);
   // Without a line there is nothing that DuckDB could read columns from.
   const read = await engine.run(
@@ -92,9 +113,12 @@ export async function readKnown(engine: Engine, pipeline: Pipeline, files: reado
     await engine.run(`CREATE OR REPLACE TABLE ${known} AS SELECT ${select} FROM (SELECT ${none.join(', ')}) LIMIT 0`);
     return;
   }
-  const newest = `row_number() OVER (PARTITION BY ${things} ORDER BY ${quoteName(OBSERVED_FROM)} DESC) = 1`;
+  // 400,000 rows in 0.28 s of CPU; a window took 0.37.
+  const newest = `arg_max({v: _version, p: _present}, ${quoteName(OBSERVED_FROM)})`;
   await engine.run(
-    `CREATE OR REPLACE TABLE ${known} AS SELECT ${select} FROM ${readParquet(files, ['union_by_name = true'])} QUALIFY ${newest}`,
+    `CREATE OR REPLACE TABLE ${known} AS SELECT * EXCLUDE (_newest), _newest.v AS _version, _newest.p AS _present FROM (
+       SELECT ${things}, max(${quoteName(OBSERVED_FROM)}) AS ${quoteName(OBSERVED_FROM)}, ${newest} AS _newest
+       FROM (SELECT ${select} FROM ${readParquet(files, ['union_by_name = true'])}) GROUP BY ${things})`,
   );
 }
 
@@ -124,8 +148,8 @@ export async function addGone(engine: Engine, pipeline: Pipeline, complete: Comp
   await engine.run(
     `INSERT INTO ${observed} BY NAME SELECT *, ${versionHash(pipeline)} AS _version, '' AS _drift,
        ${first} + row_number() OVER () AS _item FROM (
-         SELECT ${values.join(', ')} FROM ${known} AS k WHERE k._present AND NOT EXISTS (
-           SELECT 1 FROM ${observed} AS t WHERE t._reject IS NULL AND ${sameThing(versions, 't', 'k')}))`,
+         SELECT ${values.join(', ')} FROM (FROM ${known} WHERE _present) AS k
+         ANTI JOIN (FROM ${observed} WHERE _reject IS NULL) AS t ON ${sameThing(versions, 't', 'k')})`,
   );
 }
 

@@ -16,26 +16,46 @@ interface Keyed {
  * The first batch that has room and not this EAN takes a question. So the EANs of an open batch are always among those of the open batch
  * before it, only the foremost can become full, and the next place of an EAN is behind its last.
  */
-export function* batchesOf<Q extends Keyed>(questions: Iterable<Q>, size: number): Generator<Q[], void, undefined> {
-  const open: Q[][] = [];
+export class Batches<Q extends Keyed> {
+  private readonly size: number;
+  private readonly open: Q[][] = [];
   /** Number of the foremost open batch. */
-  let foremost = 0;
+  private foremost = 0;
   /** Number of the last batch that an EAN went into, while that is open. */
-  const last = new Map<string, number>();
-  for (const question of questions) {
-    const number = Math.max(foremost, (last.get(question.ean) ?? -1) + 1);
-    last.set(question.ean, number);
-    const place = number - foremost;
-    const batch = open[place];
-    if (batch) batch.push(question);
-    else open.push([question]);
-    if (open[0]!.length < size) continue;
-    const full = open.shift()!;
-    for (const { ean } of full) if (last.get(ean) === foremost) last.delete(ean);
-    foremost++;
-    yield full;
+  private readonly last = new Map<string, number>();
+
+  constructor(size: number) {
+    this.size = size;
   }
-  yield* open;
+
+  /** Takes questions; yields the batches that become full. */
+  *take(questions: Iterable<Q>): Generator<Q[], void, undefined> {
+    const { open, last, size } = this;
+    for (const question of questions) {
+      const number = Math.max(this.foremost, (last.get(question.ean) ?? -1) + 1);
+      last.set(question.ean, number);
+      const batch = open[number - this.foremost];
+      if (batch) batch.push(question);
+      else open.push([question]);
+      if (open[0]!.length < size) continue;
+      const full = open.shift()!;
+      for (const { ean } of full) if (last.get(ean) === this.foremost) last.delete(ean);
+      this.foremost++;
+      yield full;
+    }
+  }
+
+  /** Those that are not full. */
+  rest(): readonly Q[][] {
+    return this.open;
+  }
+}
+
+/** All batches of questions that are there. */
+export function* batchesOf<Q extends Keyed>(questions: Iterable<Q>, size: number): Generator<Q[], void, undefined> {
+  const batches = new Batches<Q>(size);
+  yield* batches.take(questions);
+  yield* batches.rest();
 }
 
 /** How a call came out. */

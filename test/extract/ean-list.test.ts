@@ -3,11 +3,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { readEanFile } from '../../src/extract/ean-csv.ts';
-import { canonicalPrice, EanList, takeRows } from '../../src/extract/ean-list.ts';
+import { canonicalPrice, EanList, type ListedEan, takeRows } from '../../src/extract/ean-list.ts';
 
 const A = '8712626055143';
 const B = '0604020064587';
 const C = '8804269223123';
+
+const NOTHING = async () => undefined;
 
 async function folder(): Promise<string> {
   const made = await mkdtemp(path.join(tmpdir(), 'etl-eans-'));
@@ -15,16 +17,22 @@ async function folder(): Promise<string> {
   return made;
 }
 
-async function listOf(content: string | Uint8Array): Promise<EanList> {
+interface Read {
+  readonly list: EanList;
+  readonly questions: ListedEan[];
+}
+
+async function listOf(content: string | Uint8Array): Promise<Read> {
   const file = path.join(await folder(), 'eans.csv');
   await writeFile(file, content);
   const list = new EanList('NEW');
-  await readEanFile(file, list);
-  return list;
+  const questions: ListedEan[] = [];
+  await readEanFile(file, list, async () => void questions.push(...list.newQuestions()));
+  return { list, questions };
 }
 
 /** Questions as `ean condition price`. */
-function told({ questions }: EanList): string[] {
+function told(questions: readonly ListedEan[]): string[] {
   return questions.map(({ ean, condition, price }) => `${ean} ${condition} ${price}`);
 }
 
@@ -49,7 +57,7 @@ describe('the file of EANs', () => {
     ['nothing', '', []],
     ['a header alone', 'ean,price\n', []],
   ])('%s', async (_, content, questions) => {
-    expect(told(await listOf(content))).toEqual(questions);
+    expect(told((await listOf(content)).questions)).toEqual(questions);
   });
 
   test.each<[string, string, string]>([
@@ -71,33 +79,27 @@ describe('the file of EANs', () => {
     [`"${A}"x,1`, 'bad_line', 'text stands beside it'],
     [`${A},${'1'.repeat(5000)}`, 'bad_line', 'longer than 4096'],
   ])('%s is set aside as %s', async (line, reason, detail) => {
-    const list = await listOf(`${C}\n# a comment\n${line}\n${B}\n`);
-    expect(told(list)).toEqual([`${C} NEW null`, `${B} NEW null`]);
+    const { list, questions } = await listOf(`${C}\n# a comment\n${line}\n${B}\n`);
+    expect(told(questions)).toEqual([`${C} NEW null`, `${B} NEW null`]);
     expect(list.rejects).toEqual([
       { from: 'file', line: 3, reason, detail: expect.stringContaining(detail), raw: line.slice(0, 200) },
     ]);
   });
 
-  test('one question stands once, at its first place; one EAN may be asked in several ways', async () => {
-    const list = await listOf(`${A},2\n${B}\n${A},2.00\n${A}\n${A},3\n${A},2,GOOD\n${B},,new\n${A},3.0\n`);
-    expect(told(list)).toEqual([`${A} NEW 2`, `${B} NEW null`, `${A} NEW null`, `${A} NEW 3`, `${A} GOOD 2`]);
-    expect(list.duplicates).toBe(3);
-  });
-
   test('a line that never ends costs one reject', async () => {
-    const list = await listOf(`${A}\n${'x'.repeat(3_000_000)}\n${B}\n`);
-    expect(told(list)).toEqual([`${A} NEW null`, `${B} NEW null`]);
+    const { list, questions } = await listOf(`${A}\n${'x'.repeat(3_000_000)}\n${B}\n`);
+    expect(told(questions)).toEqual([`${A} NEW null`, `${B} NEW null`]);
     expect(list.rejects.map(({ line, reason, raw }) => [line, reason, raw.length])).toEqual([[2, 'bad_line', 200]]);
   });
 
   test('of very many rejects the first are kept and all are counted', async () => {
-    const list = await listOf('x\n'.repeat(12_000));
+    const { list } = await listOf('x\n'.repeat(12_000));
     expect([list.rejects.length, list.rejected]).toEqual([10_000, 12_000]);
   });
 
   test('a file that is missing is told with the fix', async () => {
     const file = path.join(await folder(), 'none.csv');
-    await expect(readEanFile(file, new EanList('NEW'))).rejects.toMatchObject({
+    await expect(readEanFile(file, new EanList('NEW'), NOTHING)).rejects.toMatchObject({
       kind: 'usage',
       code: 'ean_file',
       message: `the EAN list ${file} does not exist`,
@@ -106,7 +108,7 @@ describe('the file of EANs', () => {
   });
 
   test('a folder, and a text in UTF-16, are told likewise', async () => {
-    await expect(readEanFile(await folder(), new EanList('NEW'))).rejects.toMatchObject({
+    await expect(readEanFile(await folder(), new EanList('NEW'), NOTHING)).rejects.toMatchObject({
       kind: 'usage',
       code: 'ean_file',
     });
@@ -119,8 +121,8 @@ describe('the file of EANs', () => {
 });
 
 describe('rows of a query', () => {
-  test('are checked alike and joined with the file’s', async () => {
-    const list = await listOf(`${A},2\n`);
+  test('are checked alike', async () => {
+    const list = new EanList('NEW');
     takeRows(
       [
         { EAN: A, price: '2.000000', condition: 'NEW' },
@@ -130,7 +132,8 @@ describe('rows of a query', () => {
       ],
       list,
     );
-    expect(told(list)).toEqual([`${A} NEW 2`, `${B} NEW null`, `${C} GOOD 7.1`]);
+    expect(told(list.newQuestions())).toEqual([`${A} NEW 2`, `${B} NEW null`, `${C} GOOD 7.1`]);
+    expect(list.newQuestions()).toEqual([]);
     expect(list.rejects).toMatchObject([{ from: 'query', line: 3, reason: 'bad_ean', raw: '12,,' }]);
   });
 });

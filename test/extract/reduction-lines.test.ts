@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type ReductionFormat, reductionLines } from '../../src/extract/reduction-lines.ts';
+import { madeLines } from './made-lines.ts';
 
 const HEADER = 'EAN,MaximumPrice,CostReduction,StartDate,EndDate';
 const LINE = '0000000000055,32.65,15.92,2018-05-03,2018-05-04';
@@ -25,7 +26,10 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 
 interface Made {
   readonly lines: readonly Record<string, string>[];
+  /** How many of them were only copied. */
+  readonly plain: number;
   readonly drift: readonly { readonly kind: string; readonly field: string; readonly count: number }[];
+  readonly hasExponents: boolean;
 }
 
 async function made(file: string | Uint8Array, format = FORMAT, chunkBytes = 7): Promise<Made> {
@@ -33,12 +37,13 @@ async function made(file: string | Uint8Array, format = FORMAT, chunkBytes = 7):
   async function* body() {
     for (let i = 0; i < bytes.length; i += chunkBytes) yield bytes.subarray(i, i + chunkBytes);
   }
-  const linesFile = path.join(folder, 'lines.ndjson');
-  const { lines, longestLineBytes, drift } = await reductionLines(body(), format, linesFile);
-  const texts = (await readFile(linesFile, 'utf8')).split('\n').filter((text) => text !== '');
-  expect(texts).toHaveLength(lines);
-  for (const text of texts) expect(Buffer.byteLength(text)).toBeLessThanOrEqual(longestLineBytes);
-  return { lines: texts.map((text) => JSON.parse(text)), drift };
+  const files = { plain: path.join(folder, 'lines.csv'), others: path.join(folder, 'lines.ndjson') };
+  const read = await reductionLines(body(), format, files);
+  const { plain, all } = await madeLines(read);
+  expect(all).toHaveLength(read.lines);
+  const others = (await readFile(files.others, 'utf8')).split('\n');
+  for (const text of others) expect(Buffer.byteLength(text)).toBeLessThanOrEqual(read.longestLineBytes);
+  return { lines: all, plain: plain.length, drift: read.drift, hasExponents: read.hasExponents };
 }
 
 const told = {
@@ -101,6 +106,38 @@ describe('the reductions file', () => {
     const { lines, drift } = await made(`${HEADER},Country\n${LINE},NL\n`);
     expect(lines[0]).toMatchObject({ ...told, _x: '{"Country":"NL"}' });
     expect(drift).toEqual([{ kind: 'unknown_field', field: 'Country', count: 1, example: '' }]);
+  });
+
+  const COPIED: readonly (readonly [string, number, string])[] = [
+    ['as it usually is', 1, LINE],
+    ['with an empty cell', 1, '0000000000055,,15.92,2018-05-03,'],
+    ['with a number that is none', 1, "0000000000055,#,'x,2018-05-03,2018-05-04"],
+    ['with quotes', 0, `"0000000000055",32.65,15.92,2018-05-03,2018-05-04`],
+    ['with a blank', 0, LINE.replace(',', ', ')],
+    ['with a backslash', 0, LINE.replace(',', '\\,')],
+    ['with a carriage return inside', 0, LINE.replace(',', '\r,')],
+    ['with a letter beyond ASCII', 0, LINE.replace('55', 'é')],
+    ['with a field too few', 0, '0000000000055,32.65,15.92,2018-05-03'],
+    ['longer than a raw text', 0, LINE.replace(',', `${'5'.repeat(70_000)},`)],
+  ];
+  test.each(COPIED)('%s: %i lines of it are only copied', async (_, plain, line) => {
+    const { lines, ...found } = await made(`${HEADER}\n${line}\n${LINE}\n`, FORMAT, 1000);
+    expect(found.plain).toBe(plain + 1);
+    expect(lines.map(({ _i, _raw }) => [_i, _raw])).toEqual([
+      ['0', line.slice(0, 65_536)],
+      ['1', LINE],
+    ]);
+  });
+
+  test('numbers its lines beyond nine, ninety-nine and so on', async () => {
+    const { lines } = await made(`${HEADER}\n${`${LINE}\n${LINE} \n\n`.repeat(600)}`, FORMAT, 1000);
+    expect(lines.map(({ _i }) => _i)).toEqual(Array.from({ length: 1200 }, (_, i) => String(i)));
+  });
+
+  test('says whether a number may have an exponent', async () => {
+    expect((await made(`${HEADER}\n${LINE}\n`)).hasExponents).toBe(false);
+    expect((await made(`${HEADER}\n${LINE.replace('32.65', '3E1')}\n`)).hasExponents).toBe(true);
+    expect((await made(`${HEADER}\n${LINE.replace('32.65', '"3E1"')}\n`)).hasExponents).toBe(true);
   });
 
   test('with only a header has no lines', async () => {

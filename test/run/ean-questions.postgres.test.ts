@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { commissionRates } from '../../pipelines/commission-rates.ts';
 import { loadConfig } from '../../src/config.ts';
+import type { ListedEan } from '../../src/extract/ean-list.ts';
 import { eanQuestions } from '../../src/run/keys/ean-questions.ts';
 import { listEans, openLookupWorld } from '../support/lookups.ts';
 import { packageRoot, type World } from '../support/nights.ts';
@@ -26,17 +27,24 @@ afterAll(async () => {
 
 /** What the list is, asked of one warehouse alone. */
 const questions = (name: string, sql = query) =>
-  world.within((context) => {
+  world.within(async (context) => {
     const targets = context.targets.filter((target) => target.name === name);
-    return eanQuestions({ ...context, targets, eans: { file: null, query: sql } }, commissionRates);
+    const questions: ListedEan[] = [];
+    const take = async (some: readonly ListedEan[]) => void questions.push(...some);
+    const { rejects } = await eanQuestions(
+      { ...context, targets, eans: { file: null, query: sql } },
+      commissionRates,
+      take,
+    );
+    return { questions, rejects };
   });
 
 describe('the default list', () => {
   it('is what was sold lately and is in the catalogue, most valuable first, in DuckDB as in Postgres', async () => {
-    const { list } = await questions('duckdb');
+    const list = await questions('duckdb');
     expect(list.questions.length).toBeGreaterThan(10);
     expect(list.rejects).toEqual([]);
-    expect((await questions('postgres')).list.questions).toEqual(list.questions);
+    expect((await questions('postgres')).questions).toEqual(list.questions);
     const [first] = await world.within(async ({ targets }) => {
       const { rows } = await targets[0]!.query(
         `SELECT p.ean FROM warehouse.fact_order_item AS o JOIN warehouse.dim_product AS p ON p.bol_product_id = o.product_id
@@ -50,7 +58,7 @@ describe('the default list', () => {
 
   it('takes price and condition from columns of these names, and refuses what is no EAN', async () => {
     const ean = world.sandbox.eans(1)[0];
-    const { list } = await questions(
+    const list = await questions(
       'duckdb',
       `SELECT '${ean}' AS EAN, 12.50 AS price, 'good' AS condition UNION ALL SELECT 'x', 1, 'NEW'`,
     );

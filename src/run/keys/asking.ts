@@ -3,7 +3,7 @@ import { receiveLookup } from '../../extract/lookup-answer.ts';
 import type { Answer } from '../../partner/call.ts';
 import { keysCall, keysRequest } from '../../partner/lookups.ts';
 import { callOf } from '../../partner/settings.ts';
-import { type AskOutcome, askBatch, batchesOf, RefusalWatch } from '../../sources/batches.ts';
+import { type AskOutcome, askBatch, Batches, RefusalWatch } from '../../sources/batches.ts';
 import { bodyText } from '../../sources/body.ts';
 import { countRecords } from '../../sources/reader.ts';
 import { refusalOf } from '../../sources/refusal.ts';
@@ -11,7 +11,7 @@ import type { JsonValue } from '../../store/gather.ts';
 import { settingsOf } from '../context.ts';
 import type { Partners } from '../partners.ts';
 import type { Session } from '../session.ts';
-import type { EanKey, EanPlan } from './lookup-plan.ts';
+import { type EanKey, type EanPlan, keysIn } from './lookup-plan.ts';
 import { type NightCalls, withNightCalls } from './night-calls.ts';
 
 /** Asks for keys one a call, or in batches. Answers lie in the raw store when this resolves. Errors are in the tally. */
@@ -20,7 +20,11 @@ export function askEans(session: Session, partners: Partners, plan: EanPlan): Pr
   return withNightCalls(session, partners, pipeline, callsAllowed, (calls) => askWith(calls, session, plan));
 }
 
-async function askWith(calls: NightCalls, session: Session, { pipeline, keys, keysPerCall }: EanPlan): Promise<void> {
+async function askWith(
+  calls: NightCalls,
+  session: Session,
+  { pipeline, keysFile, keysPerCall }: EanPlan,
+): Promise<void> {
   const { partner, place, signal } = calls;
   const { calls: declared } = partner.settings;
   const settings = settingsOf<unknown>(session.context, pipeline);
@@ -36,7 +40,7 @@ async function askWith(calls: NightCalls, session: Session, { pipeline, keys, ke
     );
   const { concurrency } = callOf(declared, pipeline).budget;
   if (keysPerCall === 1) {
-    await calls.each(keys, concurrency, async (key) => {
+    await calls.each(oneByOne(keysIn(keysFile)), concurrency, async (key) => {
       await ask([key], key);
       return 1;
     });
@@ -49,7 +53,7 @@ async function askWith(calls: NightCalls, session: Session, { pipeline, keys, ke
     const eans = some.map(({ ean }) => ean);
     return { kind: 'refused', ...refusalOf(status, bodyText(body), eans) };
   };
-  await calls.each(batchesOf(keys, keysPerCall), concurrency, async (batch) => {
+  await calls.each(inBatches(keysIn(keysFile), keysPerCall), concurrency, async (batch) => {
     for (const { question, status, reason } of await askBatch(batch, askSome, watch))
       session.context.log.warn(`the service refuses EAN ${question.ean}: ${reason}`, {
         pipeline: pipeline.name,
@@ -57,4 +61,14 @@ async function askWith(calls: NightCalls, session: Session, { pipeline, keys, ke
       });
     return batch.length;
   });
+}
+
+async function* oneByOne<T>(pages: AsyncIterable<readonly T[]>): AsyncGenerator<T> {
+  for await (const page of pages) yield* page;
+}
+
+async function* inBatches(pages: AsyncIterable<readonly EanKey[]>, size: number): AsyncGenerator<EanKey[]> {
+  const batches = new Batches<EanKey>(size);
+  for await (const page of pages) yield* batches.take(page);
+  yield* batches.rest();
 }

@@ -6,6 +6,7 @@
  *   oldest    found, and not asked for `refreshDays`
  *   missing   not found so far; asked ever more rarely, after 7, 14, 28 … 180 days
  */
+import { createReadStream } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { isoTime } from '../../core/clock.ts';
@@ -13,15 +14,14 @@ import { eanKeysOf, type Pipeline } from '../../core/pipeline.ts';
 import type { EanKeys, Key, LookupSettings } from '../../core/source.ts';
 import { FileSink } from '../../disk/sink.ts';
 import { type Engine, quoteName, quoteText } from '../../engine/duckdb.ts';
-import type { ListedEan } from '../../extract/ean-list.ts';
 import { callOf } from '../../partner/settings.ts';
 import { type RunContext, settingsOf } from '../context.ts';
 import { readAsked } from './asked.ts';
-import { eanQuestions } from './ean-questions.ts';
+import { type EanQuestions, eanQuestions } from './ean-questions.ts';
 import type { KeysPlan } from './keys-plan.ts';
 
-/** Lines handed to the file at once. */
-const LINES_A_WRITE = 10_000;
+/** Of the file of keys; some thousand keys. */
+const READ_BYTES = 256 * 1024;
 /** First pause after a look-up that found nothing, doubled each time, and the longest. */
 const FIRST_MISS_DAYS = 7;
 const LONGEST_MISS_DAYS = 180;
@@ -32,7 +32,8 @@ export interface EanKey extends Key {
 }
 
 export interface EanPlan extends KeysPlan {
-  readonly keys: readonly EanKey[];
+  /** The keys in the order in which they are asked, a line each: a million of them as objects took 300 MB. In the folder of the plan. */
+  readonly keysFile: string;
   readonly keysPerCall: number;
 }
 
@@ -48,56 +49,67 @@ export async function planEans(
   const keysOf = eanKeysOf(pipeline);
   const variants = keysOf.variants === 'listed' ? 'listed' : keysOf.variants(settings);
   const keysPerCall = keysOf.keysPerCall(callOf(context.calls, pipeline));
-  const { list, notes } = await eanQuestions(context, pipeline);
-  const scratch = path.join(folder, `${pipeline.name}-list`);
+  const keysFile = path.join(folder, `${pipeline.name}-keys.ndjson`);
+  await mkdir(folder, { recursive: true });
   try {
-    await loadList(engine, list.questions, scratch);
+    const { rejects: refused, notes } = await loadList(context, engine, pipeline, folder);
     await readAsked(engine, context, pipeline, folder);
-    const sql = dueSql(context, pipeline, variants, keysOf);
-    const counts = await engine.rows(`SELECT reason, count(*) AS n FROM (${sql}) GROUP BY reason ORDER BY reason`);
+    const { rows, order } = dueSql(context, pipeline, variants, keysOf);
+    await engine.run(`CREATE OR REPLACE TABLE due AS ${rows}`);
+    const counts = await engine.rows('SELECT reason, count(*) AS n FROM due GROUP BY reason ORDER BY reason');
     const due = Object.fromEntries(counts.map((row) => [String(row.reason), Number(row.n)]));
     const total = Object.values(due).reduce((sum, n) => sum + n, 0);
-    const rows = await engine.rows(
-      `SELECT place, variant FROM (${sql}) ORDER BY rank LIMIT ${callsAllowed * keysPerCall}`,
+    const members = ['ean', ...membersOf(variants)].map(quoteName).join(', ');
+    const asked = await engine.run(
+      `COPY (SELECT ${members} FROM due ORDER BY ${order} LIMIT ${callsAllowed * keysPerCall}) TO ${quoteText(keysFile)} (FORMAT json)`,
     );
-    const keys = rows.map((row): EanKey => {
-      const { ean, ...listed } = list.questions[Number(row.place)]!;
-      return variants === 'listed' ? { ean, ...listed } : { ean, ...variants[Number(row.variant)] };
-    });
     const listed = Number((await engine.row(`SELECT count(*) AS n FROM (${keysSql(variants)})`)).n);
     // Where only the EAN counts, it does not matter what is wrong with the rest of its line.
-    const rejects = variants === 'listed' ? list.rejects : list.rejects.filter(({ reason }) => reason === 'bad_ean');
-    const leftOut = total - keys.length;
-    const calls = Math.ceil(keys.length / keysPerCall);
+    const rejects = variants === 'listed' ? refused : refused.filter(({ reason }) => reason === 'bad_ean');
+    const leftOut = total - asked;
+    const calls = Math.ceil(asked / keysPerCall);
     const details = { lookups: { listed, due, left_out: leftOut, rejects: rejects.length, notes } };
     const plan = { pipeline, calls, isDue: calls > 0, slices: 0, details, leftOut, callsAllowed, rejects, notes };
-    return { ...plan, drift: [], keys, keysPerCall };
+    return { ...plan, drift: [], keysFile, keysPerCall };
   } finally {
-    for (const table of ['listed', 'asked']) await engine.run(`DROP TABLE IF EXISTS ${table}`);
-    await rm(scratch, { force: true });
+    for (const table of ['listed', 'asked', 'due']) await engine.run(`DROP TABLE IF EXISTS ${table}`);
   }
 }
 
-async function loadList(engine: Engine, questions: readonly ListedEan[], scratch: string): Promise<void> {
-  await engine.run(
-    'CREATE OR REPLACE TABLE listed (place BIGINT, ean VARCHAR, condition VARCHAR, price DECIMAL(18,6))',
-  );
-  if (questions.length === 0) return;
-  await mkdir(path.dirname(scratch), { recursive: true });
-  const sink = await FileSink.open(scratch);
-  try {
-    for (let from = 0; from < questions.length; from += LINES_A_WRITE) {
-      const some = questions.slice(from, from + LINES_A_WRITE);
-      const lines = some.map(({ ean, condition, price }, i) => `${from + i},${ean},${condition},${price ?? ''}\n`);
-      await sink.write(Buffer.from(lines.join('')));
-    }
-  } finally {
-    await sink.close();
+/** The keys of a plan, some thousand at a time. */
+export async function* keysIn(keysFile: string): AsyncGenerator<readonly EanKey[]> {
+  let rest = '';
+  for await (const text of createReadStream(keysFile, { encoding: 'utf8', highWaterMark: READ_BYTES })) {
+    const lines = `${rest}${text}`.split('\n');
+    rest = lines.pop()!;
+    yield lines.map((line) => JSON.parse(line) as EanKey);
   }
-  await engine.run(
-    `INSERT INTO listed SELECT * FROM read_csv(${quoteText(scratch)}, header = false, auto_detect = false, delim = ',',
-       columns = {place: 'BIGINT', ean: 'VARCHAR', condition: 'VARCHAR', price: 'DECIMAL(18,6)'})`,
-  );
+}
+
+/** Makes table `listed` of the list's questions, each once, at the place where it stands first. */
+async function loadList(
+  context: RunContext,
+  engine: Engine,
+  pipeline: Pipeline,
+  folder: string,
+): Promise<EanQuestions> {
+  const scratch = path.join(folder, `${pipeline.name}-list.csv`);
+  const sink = await FileSink.open(scratch);
+  let place = 0;
+  try {
+    const found = await eanQuestions(context, pipeline, async (questions) => {
+      const lines = questions.map(({ ean, condition, price }) => `${place++},${ean},${condition},${price ?? ''}\n`);
+      await sink.write(Buffer.from(lines.join('')));
+    }).finally(() => sink.close());
+    await engine.run(
+      `CREATE OR REPLACE TABLE listed AS SELECT min(place) AS place, ean, condition, price FROM read_csv(${quoteText(scratch)},
+         header = false, auto_detect = false, delim = ',', columns = {place: 'BIGINT', ean: 'VARCHAR', condition: 'VARCHAR', price: 'VARCHAR'})
+       GROUP BY ean, condition, price`,
+    );
+    return found;
+  } finally {
+    await rm(scratch, { force: true });
+  }
 }
 
 type Variants = 'listed' | readonly Key[];
@@ -105,39 +117,55 @@ type Variants = 'listed' | readonly Key[];
 /** A row for every key: its place in the list, its variant, and its members. */
 function keysSql(variants: Variants): string {
   if (variants === 'listed') return 'SELECT place, 0 AS variant, ean, condition, price FROM listed';
-  const members = Object.keys(variants[0] ?? {});
+  const members = membersOf(variants);
   const rows = variants.map((variant, i) => `(${[i, ...members.map((name) => valueSql(variant[name]))].join(', ')})`);
   const names = ['variant', ...members.map(quoteName)].join(', ');
   return `SELECT l.place, m.*, l.ean FROM (SELECT ean, min(place) AS place FROM listed GROUP BY ean) AS l
     CROSS JOIN (VALUES ${rows.join(', ')}) AS m(${names})`;
 }
 
+/** What a key has besides the EAN. */
+function membersOf(variants: Variants): readonly string[] {
+  return variants === 'listed' ? ['condition', 'price'] : Object.keys(variants[0] ?? {});
+}
+
 function valueSql(value: string | null | undefined): string {
   return value == null ? 'NULL' : quoteText(value);
 }
 
-/** The due keys with `place`, `variant`, `reason` and `rank`; the order of the list is the order of value. */
-function dueSql(context: RunContext, pipeline: Pipeline, variants: Variants, { isByAge }: EanKeys): string {
+interface Due {
+  /** SQL of the due keys with `place`, `variant`, `reason` and their members. */
+  readonly rows: string;
+  /** ORDER BY; the order of the list is the order of value. */
+  readonly order: string;
+}
+
+function dueSql(context: RunContext, pipeline: Pipeline, variants: Variants, { isByAge }: EanKeys): Due {
   const { freshHours, refreshDays = 0 } = settingsOf<LookupSettings>(context, pipeline);
   const nowMs = context.clock.now();
   const columns = pipeline.columns.filter(({ origin }) => origin === 'request');
-  const same = columns.map(({ field, column }) => `a.${quoteName(column)} IS NOT DISTINCT FROM k.${quoteName(field)}`);
+  const same = columns.map(({ field, column, kind }) => {
+    const member = `k.${quoteName(field)}${kind === 'money' ? '::DECIMAL(18,6)' : ''}`;
+    return `a.${quoteName(column)} IS NOT DISTINCT FROM ${member}`;
+  });
   const found = `FROM (${keysSql(variants)}) AS k LEFT JOIN asked AS a ON ${same.join(' AND ')}`;
   const isFresh = `a.asked_at > ${before(nowMs, freshHours)}`;
   if (!isByAge)
-    return `SELECT k.place, k.variant, row_number() OVER (ORDER BY k.place, k.variant) AS rank,
-        CASE WHEN a.ean IS NULL THEN 'new' ELSE 'due' END AS reason
-      ${found} WHERE a.ean IS NULL OR NOT ${isFresh}`;
+    return {
+      rows: `SELECT k.*, CASE WHEN a.ean IS NULL THEN 'new' ELSE 'due' END AS reason
+        ${found} WHERE a.ean IS NULL OR NOT ${isFresh}`,
+      order: 'place, variant',
+    };
   const waitDays = `least(${FIRST_MISS_DAYS} * pow(2, least(a.misses, 10) - 1), ${LONGEST_MISS_DAYS})::BIGINT`;
-  return `SELECT place, variant, reason,
-      row_number() OVER (ORDER BY reason <> 'new', CASE WHEN reason = 'new' THEN NULL ELSE asked_at END, place, variant) AS rank
-    FROM (
-      SELECT k.place, k.variant, a.asked_at,
+  return {
+    rows: `SELECT k.*, a.asked_at,
         CASE WHEN a.ean IS NULL THEN 'new' WHEN a.outcome = 'found' THEN 'oldest' ELSE 'missing' END AS reason
       ${found}
       WHERE a.ean IS NULL OR (NOT ${isFresh} AND
         CASE WHEN a.outcome = 'found' THEN a.asked_at <= ${before(nowMs, refreshDays * 24)}
-          ELSE a.asked_at + to_days(${waitDays}::INTEGER) <= TIMESTAMPTZ ${quoteText(isoTime(nowMs))} END))`;
+          ELSE a.asked_at + to_days(${waitDays}::INTEGER) <= TIMESTAMPTZ ${quoteText(isoTime(nowMs))} END)`,
+    order: `reason <> 'new', CASE WHEN reason = 'new' THEN NULL ELSE asked_at END, place, variant`,
+  };
 }
 
 function before(nowMs: number, hours: number): string {

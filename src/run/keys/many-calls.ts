@@ -21,14 +21,13 @@ export class ManyCalls {
     setMaxListeners(0, this.signal); // every call under way listens to it
   }
 
-  /** Works on each of the units, `concurrency` at once. `failed` hears what one fails with, and whether the rest is given up for it. */
+  /** Works on each of the units, `concurrency` at once; the next one is only taken when there is room for it. `failed` hears what one fails with, and whether the rest is given up for it. */
   async each<U>(
-    units: Iterable<U>,
+    units: Iterable<U> | AsyncIterable<U>,
     concurrency: number,
     work: (unit: U) => Promise<void>,
     failed: (error: EtlError, unit: U, isLast: boolean) => void,
   ): Promise<void> {
-    const limit = pLimit(concurrency);
     const task = async (unit: U) => {
       if (this.signal.aborted) return;
       try {
@@ -42,7 +41,15 @@ export class ManyCalls {
         if (isLast) this.stop.abort(new EtlError('failed', 'given_up', 'given up after failures'));
       }
     };
-    await Promise.all([...units].map((unit) => limit(task, unit)));
+    const limit = pLimit(concurrency);
+    const underWay = new Set<Promise<void>>();
+    for await (const unit of units) {
+      if (this.signal.aborted) break;
+      const done: Promise<void> = limit(task, unit).finally(() => underWay.delete(done));
+      underWay.add(done);
+      if (underWay.size >= concurrency) await Promise.race(underWay);
+    }
+    await Promise.all(underWay);
   }
 
   private isLast(error: EtlError): boolean {

@@ -75,7 +75,11 @@ export class NightCalls {
    * Works on each of the units, `concurrency` at once; `work` returns how many things it asked for. Returns how many units the
    * budget left out.
    */
-  async each<T>(units: Iterable<T>, concurrency: number, work: (unit: T) => Promise<number>): Promise<number> {
+  async each<T>(
+    units: Iterable<T> | AsyncIterable<T>,
+    concurrency: number,
+    work: (unit: T) => Promise<number>,
+  ): Promise<number> {
     const { context, tally } = this.session;
     const name = this.pipelineName;
     let leftOut = 0;

@@ -10,7 +10,7 @@ import type { DriftRecord, FetchRecord } from '../../core/records.ts';
 import { FileSink } from '../../disk/sink.ts';
 import { quoteText } from '../../engine/duckdb.ts';
 import { type ReductionLines, reductionLines } from '../../extract/reduction-lines.ts';
-import { linesSource, type ObservedRows, sharing } from '../../normalise/observed.ts';
+import { linesSource, type ObservedRows, sharing, withPlainLines } from '../../normalise/observed.ts';
 import { type RunContext, settingsOf } from '../context.ts';
 import { observeRows } from '../merge/observing.ts';
 import type { Session } from '../session.ts';
@@ -19,12 +19,10 @@ import type { Applied } from '../tally.ts';
 import { lastFile } from './plan.ts';
 
 const READ_BYTES = 1024 * 1024;
-const NO_LINES: ReductionLines = { lines: 0, longestLineBytes: 0, drift: [] };
 
 /** A file that is decoded, and whose lines are read. */
 export interface ReadFile {
   readonly fetch: FetchRecord;
-  readonly linesFile: string;
   readonly lines: ReductionLines;
 }
 
@@ -36,14 +34,10 @@ export async function readFile(
   decodedFile: string,
   folder: string,
 ): Promise<ReadFile> {
-  const linesFile = path.join(folder, 'lines.ndjson');
+  const files = { plain: path.join(folder, 'lines.csv'), others: path.join(folder, 'lines.ndjson') };
   try {
     const decoded = createReadStream(decodedFile, { highWaterMark: READ_BYTES });
-    return {
-      fetch,
-      linesFile,
-      lines: await reductionLines(decoded, settingsOf<ReductionsSettings>(context, pipeline), linesFile),
-    };
+    return { fetch, lines: await reductionLines(decoded, settingsOf<ReductionsSettings>(context, pipeline), files) };
   } catch (thrown) {
     throw asEtlError(thrown).about({ file: fetch.raw_path ?? '', requestId: fetch.fetch_id });
   }
@@ -73,7 +67,7 @@ export async function readStoredFile(
 export async function applyFile(
   session: Session,
   pipeline: Pipeline,
-  { fetch, linesFile, lines }: ReadFile,
+  { fetch, lines: read }: ReadFile,
   into: Into,
   folder: string,
 ): Promise<Applied> {
@@ -84,21 +78,20 @@ export async function applyFile(
   assert(files, `${pipeline.name} has no child for its files`);
   const last = await lastFile(engine, into.place, context.pipelines, pipeline);
   const isSame = last?.sha256 === sha256;
-  if (isSame) await writeFile(linesFile, '');
-  const brought = isSame ? NO_LINES : lines;
-  const drift = brought.drift.map((one) => ({ pipeline: pipeline.name, fetch_id: fetchId, ...one }));
+  const lines = isSame ? 0 : read.lines;
+  const drift = (isSame ? [] : read.drift).map((one) => ({ pipeline: pipeline.name, fetch_id: fetchId, ...one }));
   const observedOn = dayAt(Date.parse(at), context.timeZone);
   const seen = { fileName: notes.file_name, observedOn, observedFrom: at };
   if (last !== null && last.fileName === seen.fileName && !isSame)
     drift.push(driftOf(pipeline, fetch, 'same_name_other_content', 'file_name', seen.fileName));
-  const parent = rowsIn(pipeline, linesFile, brought);
+  const source = sharing(sourceOf(pipeline, read), { ...seen, _f: fetchId, isPresent: 'true' });
   const file = { ...seen, askedName: notes.asked_name, sha256, bytes: String(fetch.bytes_decoded) };
-  const counted = { lines: String(brought.lines), isSameContent: String(isSame) };
+  const counted = { lines: String(lines), isSameContent: String(isSame) };
   const applied = await observeRows(
     session,
     {
       pipeline,
-      parent: { ...parent, source: sharing(parent.source, { ...seen, _f: fetchId, isPresent: 'true' }) },
+      parent: { pipeline, lines, source, hasExponents: read.hasExponents },
       children: [await fileRow(files, fetchId, { ...file, ...counted }, folder)],
       ...(isSame ? {} : { complete: { day: observedOn, at, fetchId, gone: goneAs(seen.fileName) } }),
       refusedFiles: [],
@@ -115,8 +108,9 @@ function goneAs(fileName: string) {
   return { is_present: 'false', file_name: quoteText(fileName) };
 }
 
-function rowsIn(pipeline: Pipeline, file: string, { lines, longestLineBytes }: ReductionLines): ObservedRows {
-  return { pipeline, lines, source: linesSource(pipeline, file, longestLineBytes) };
+function sourceOf(pipeline: Pipeline, { files, delimiter, cells, longestLineBytes }: ReductionLines): string {
+  const others = linesSource(pipeline, files.others, longestLineBytes);
+  return withPlainLines(others, { file: files.plain, delimiter, fields: cells });
 }
 
 /** The one row of the file itself. */
@@ -129,7 +123,8 @@ async function fileRow(
   const file = path.join(outDir, 'file.ndjson');
   const line = JSON.stringify({ _i: '0', _f: fetchId, _raw: fields.fileName, ...fields });
   await writeFile(file, `${line}\n`);
-  return rowsIn(files, file, { lines: 1, longestLineBytes: Buffer.byteLength(line), drift: [] });
+  const source = linesSource(files, file, Buffer.byteLength(line));
+  return { pipeline: files, lines: 1, source, hasExponents: false };
 }
 
 export function driftOf(

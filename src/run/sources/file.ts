@@ -2,15 +2,20 @@
  * A file that replaces the one before: its name is asked for, and the file when the name is another one. What a file says is compared
  * with what the one before said; lines that came and went are the slice of the day.
  */
+import path from 'node:path';
 import type { Day } from '../../core/days.ts';
-import { asEtlError, assert } from '../../core/errors.ts';
+import { asEtlError, assert, EtlError } from '../../core/errors.ts';
+import { LIMITS } from '../../core/limits.ts';
 import { childrenOf, type Pipeline } from '../../core/pipeline.ts';
 import type { FetchRecord } from '../../core/records.ts';
 import { type Engine, readParquet } from '../../engine/duckdb.ts';
-import { dayOfFetch, type RunContext } from '../context.ts';
+import { type FileDestination, receiveFile } from '../../extract/file.ts';
+import type { Answer } from '../../partner/client.ts';
+import { dispositionName, recordable } from '../../partner/file-name.ts';
+import { reductionsFileCall, reductionsNameCall } from '../../partner/lookups.ts';
+import { dayOfFetch, type Partner, type RunContext } from '../context.ts';
 import { type IsApplied, storedSince } from '../merge/stored.ts';
-import { applyFile, type ReadFile, readStoredFile } from '../reductions/applying.ts';
-import { askName, fetchFile } from '../reductions/asking.ts';
+import { applyFile, driftOf, type ReadFile, readFile, readStoredFile } from '../reductions/applying.ts';
 import {
   type AskedName,
   type FilePlan,
@@ -87,6 +92,72 @@ export const fileSource: Source<FilePlan> = {
     return versionStatus(context, pipeline, { outcomes: {}, asked_at: asked?.askedAt ?? null });
   },
 };
+
+/** Asks for the name of the newest file. */
+async function askName(session: Session, partner: Partner, pipeline: Pipeline, folder: string): Promise<string> {
+  const to: FileDestination = {
+    ...destination(session, pipeline, folder),
+    extension: 'txt',
+    mostBytes: LIMITS.nameBytes,
+  };
+  const call = reductionsNameCall(
+    partner.settings,
+    pipeline.name,
+    async (answer) => {
+      const received = await receiveFile(answer, to);
+      return { ...received, value: nameIn(received.head.toString('utf8'), received.rawPath), items: null };
+    },
+    session.context.signal,
+  );
+  return (await partner.client.call(call)).value;
+}
+
+/** The bare name; a page of somebody else's passes, so it is asked again. */
+function nameIn(text: string, rawPath: string): string {
+  const name = recordable(text.replace(/^\ufeff/, ''));
+  if (name !== null && !/^[<{[]/.test(name)) return name;
+  throw new EtlError('retry', 'no_file_name', 'the answer for the name of the newest reductions file is no name', {
+    hint: `what was received lies in ${rawPath}`,
+  });
+}
+
+/** Fetches the file of that name, and reads it. */
+async function fetchFile(
+  session: Session,
+  partner: Partner,
+  pipeline: Pipeline,
+  asked: string,
+  folder: string,
+): Promise<ReadFile> {
+  const { context, ledger } = session;
+  const decodedFile = path.join(folder, 'decoded');
+  const to = { ...destination(session, pipeline, folder), decodedFile };
+  const call = reductionsFileCall(
+    partner.settings,
+    pipeline.name,
+    async (answer: Answer) => {
+      const { head: _, ...received } = await receiveFile(answer, to);
+      const named = dispositionName(answer.header('content-disposition'));
+      const notes = { asked_name: asked, file_name: named ?? asked };
+      return { ...received, value: named, items: null, notes };
+    },
+    context.signal,
+  );
+  const { value: named, record } = await partner.client.call(call);
+  await context.step('answer-received', pipeline.name);
+  if (named === null) ledger.drift.push(driftOf(pipeline, record, 'no_file_name', 'Content-Disposition', asked));
+  return readFile(context, pipeline, record, decodedFile, folder).catch((thrown) => {
+    const { code, message } = asEtlError(thrown);
+    ledger.drift.push(driftOf(pipeline, record, code, 'header', message));
+    throw thrown;
+  });
+}
+
+function destination({ context }: Session, pipeline: Pipeline, folder: string): FileDestination {
+  const { raw } = context;
+  const mostBytes = LIMITS.reductionsFileBytes;
+  return { raw, pipeline: pipeline.name, folder, extension: 'csv', decodedFile: null, mostBytes };
+}
 
 function storedRequest(session: Session, pipeline: Pipeline, fetch: FetchRecord): Request {
   return {

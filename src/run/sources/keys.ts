@@ -28,10 +28,8 @@ export const keysSource: Source<KeysPlan> = {
     for (const note of notes) context.progress.note(`${pipeline.name}: ${note}`);
     tally.leftOut += leftOut;
     ledger.drift.push(...drift);
-    // A long list takes much memory: once it is asked, nothing holds it.
-    const due = calls === 0 ? [] : [plan];
     const fetch = async (folder: string) => {
-      for (let one = due.pop(); one; one = due.pop()) await askingOf(pipeline).ask(session, partners, one);
+      if (calls > 0) await askingOf(pipeline).ask(session, partners, plan);
       return pendingAnswers(session, pipeline, rejects, folder);
     };
     return { total: calls, unit: 'call', budget: { kind: 'night', calls: callsAllowed }, each: [{ fetch }] };

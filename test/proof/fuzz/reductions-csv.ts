@@ -1,11 +1,12 @@
 /** The reductions file, against a reader of CSV that goes letter by letter: every line is told, as it stands or as one set aside. */
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import fc from 'fast-check';
 import { EtlError } from '../../../src/core/errors.ts';
 import { type ReductionFormat, reductionLines } from '../../../src/extract/reduction-lines.ts';
+import { madeLines } from '../../extract/made-lines.ts';
 import { alsoDamaged, hostileText, noNumber, numberLiteral } from './hostile.ts';
 import { fixed } from './plain-json.ts';
 import { type Subject, utf8 } from './subject.ts';
@@ -68,13 +69,13 @@ function linesIn(input: Uint8Array): Read {
 async function prove(input: Uint8Array): Promise<void> {
   const folder = await mkdtemp(path.join(tmpdir(), 'etl-fuzz-'));
   try {
-    await proveIn(path.join(folder, 'lines.ndjson'), input);
+    await proveIn(folder, input);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-async function proveIn(file: string, input: Uint8Array): Promise<void> {
+async function proveIn(folder: string, input: Uint8Array): Promise<void> {
   async function* body() {
     const step = input.length < 10_000 ? 7 : 65_536;
     for (let i = 0; i < input.length; i += step) yield input.subarray(i, i + step);
@@ -84,21 +85,21 @@ async function proveIn(file: string, input: Uint8Array): Promise<void> {
   const isKnown = HEADERS.every((name) => lower.filter((one) => one === name.toLowerCase()).length === 1);
   let told: Awaited<ReturnType<typeof reductionLines>>;
   try {
-    told = await reductionLines(body(), FORMAT, file);
+    const files = { plain: path.join(folder, 'lines.csv'), others: path.join(folder, 'lines.ndjson') };
+    told = await reductionLines(body(), FORMAT, files);
   } catch (error) {
     assert.ok(error instanceof EtlError && error.kind === 'failed' && FAULTS.includes(error.code), String(error));
     assert.ok(!isKnown || error.code === 'line_too_long', 'a known header was refused');
     return;
   }
   assert.ok(isKnown, 'an unknown header was taken');
-  const made = (await readFile(file, 'utf8')).split('\n').slice(0, -1);
+  const made = (await madeLines(told)).all;
   assert.deepEqual([made.length, told.lines], [lines.length, lines.length]);
-  for (const [i, line] of lines.entries())
-    proveLine(JSON.parse(made[i]!) as Record<string, string>, fixed(line), i, lower, header!);
+  for (const [i, line] of lines.entries()) proveLine(made[i]!, fixed(line), i, lower, header!);
 }
 
 function proveLine(
-  told: Record<string, string>,
+  told: Readonly<Record<string, string>>,
   line: string,
   i: number,
   lower: readonly string[],
