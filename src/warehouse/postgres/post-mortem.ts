@@ -6,13 +6,13 @@
 import { EtlError } from '../../core/errors.ts';
 import { storedColumns } from '../../core/pipeline.ts';
 import { type Engine, quoteName } from '../../engine/duckdb.ts';
-import { rowFiles } from '../slice-files.ts';
+import { sliceRows } from '../slice-files.ts';
 import { type DuplicateKey, duplicateError, type PipelineLoad } from '../slice-sql.ts';
 import { factTable, keyText, OF_ACCOUNT, onSlices, sameIn } from '../table-sql.ts';
 import type { LoadSlice } from '../target.ts';
 import { copyRows } from './copy-rows.ts';
+import { copyRejects, copySlices } from './copy-slices.ts';
 import { statementError, stateOf } from './errors.ts';
-import { copyRejects, copySlices } from './load.ts';
 import type { Client } from './sessions.ts';
 
 const UNIQUE_VIOLATION = '23505';
@@ -53,7 +53,7 @@ async function findDuplicate(client: Client, engine: Engine, load: PipelineLoad)
   await client.query(
     `CREATE TEMP TABLE loading ON COMMIT DROP AS SELECT ${list} FROM ${factTable(pipeline)} WHERE false`,
   );
-  await copyRows(client, engine, 'loading', columns, rowFiles(slices), expected);
+  await copyRows(client, engine, 'loading', columns, sliceRows(slices), expected);
   const { rows } = await client.query<DuplicateKey>(
     `SELECT ${keyText(pipeline.key)} AS key, min(${day}) FILTER (WHERE fresh) AS day,
        string_agg(DISTINCT ${day}, ', ' ORDER BY ${day}) AS days
@@ -100,8 +100,8 @@ async function refusalOf(client: Client, engine: Engine, slice: LoadSlice): Prom
   await client.query('SAVEPOINT before');
   let refusal: EtlError | null = null;
   try {
-    await copySlices(client, engine, 'loading', slice.pipeline, [slice], '2000-01-01T00:00:00Z');
-    await copyRejects(client, engine, 'refusing', [slice]);
+    await copySlices({ client, engine, at: '2000-01-01T00:00:00Z' }, 'loading', slice.pipeline, [slice]);
+    await copyRejects({ client, engine }, 'refusing', [slice]);
   } catch (error) {
     if (stateOf(error) === null) throw error;
     refusal = statementError(error);

@@ -192,13 +192,18 @@ class PostgresTarget implements Target {
     try {
       await checkFiles(engine, slices);
       await migratePostgres(this.sessions, this.pipelines, this.clock, publication.afresh ? 'leave' : 'refuse');
-      return await this.load(engine, publication, slices);
+      return await this.load(engine, tempDir, publication, slices);
     } finally {
       engine.close();
     }
   }
 
-  private async load(engine: Engine, publication: Publication, slices: readonly LoadSlice[]): Promise<Loaded> {
+  private async load(
+    engine: Engine,
+    dir: string,
+    publication: Publication,
+    slices: readonly LoadSlice[],
+  ): Promise<Loaded> {
     const writing = { readOnly: false, statementTimeoutMs: LOAD_TIMEOUT_MS };
     try {
       return await this.sessions.transaction(writing, async (client) => {
@@ -226,7 +231,7 @@ class PostgresTarget implements Target {
         const loads = loadsOf(changed, watcher);
         const ended = await versionEnds(engine, loads);
         const load = (one: (typeof loads)[number]) =>
-          loadPipeline(client, engine, one, at, ended.get(one.pipeline.name));
+          loadPipeline({ client, engine, at, ended: ended.get(one.pipeline.name) }, dir, one);
         const rows = await spanning(publication.tracer ?? noTracer, 'load', { slices: changed.length }, () =>
           loadVersioned(scope, loads, load),
         );

@@ -6,11 +6,13 @@
 import { DUCKDB_TYPE } from '../../core/columns.ts';
 import { OBSERVED_TO, storedColumns } from '../../core/pipeline.ts';
 import { type Engine, quoteName } from '../../engine/duckdb.ts';
-import { fileBatches, naming, parquetRows, rowFiles } from '../slice-files.ts';
+import { naming, sliceRows } from '../slice-files.ts';
 import type { PipelineLoad } from '../slice-sql.ts';
 import { sameIn } from '../table-sql.ts';
 import { endedAmong, versionNames } from '../versions.ts';
-import type { RowSource } from './copy-rows.ts';
+
+/** What to read instead of some rows, given their relation. */
+export type RowSource = (rows: string) => string;
 
 /**
  * How to read the rows of each load with their `observed_to`, by the name of its pipeline; none for rows that are no versions, and
@@ -36,7 +38,7 @@ const endsOf = ({ pipeline }: PipelineLoad) => quoteName(`ends_${pipeline.table}
 async function makeEnds(engine: Engine, load: PipelineLoad): Promise<void> {
   const seen = quoteName(`seen_${load.pipeline.table}`);
   const names = versionNames(load.pipeline).map(quoteName).join(', ');
-  const selects = fileBatches(rowFiles(load.slices)).map((batch) => `SELECT ${names} FROM ${parquetRows(batch)}`);
+  const selects = sliceRows(load.slices).map((rows) => `SELECT ${names} FROM ${rows}`);
   const columns = storedColumns(load.pipeline)
     .filter(({ column }) => versionNames(load.pipeline).includes(column))
     .map(({ column, kind }) => `${quoteName(column)} ${DUCKDB_TYPE[kind]}`);

@@ -37,12 +37,12 @@ describe('the first load of a table', () => {
   const madeAgain = (before: ReadonlyMap<string, unknown>, after: ReadonlyMap<string, unknown>) =>
     [...after].filter(([definition, number]) => before.get(definition) !== number).map(([definition]) => definition);
 
-  test('makes the indexes after the rows, all but the key; a later load leaves them alone', async () => {
+  test('makes the key and the indexes after the rows; a later load leaves them alone', async () => {
     const before = await indexes();
     await load(target, 'r2', 1);
     const after = await indexes();
     expect([...after.keys()]).toEqual([...before.keys()]);
-    expect(madeAgain(before, after)).toEqual([...before.keys()].filter((definition) => !definition.includes('UNIQUE')));
+    expect(madeAgain(before, after)).toEqual([...before.keys()]);
     await load(target, 'r3', 2);
     expect(await indexes()).toEqual(after);
     expect(await count()).toEqual([[String(ROWS)]]);
@@ -55,6 +55,29 @@ describe('the first load of a table', () => {
     await expect(target.publish(publicationOf('r2', [lying]))).rejects.toThrow('quantity');
     expect(await indexes()).toEqual(before);
     expect(await count()).toEqual([['0']]);
+  });
+
+  test('a key that is there twice is named, and nothing is loaded', async () => {
+    const before = await indexes();
+    const [slice, next] = await maker.many(orders, FIRST, 2, ROWS);
+    const select = `SELECT * REPLACE (DATE '2026-03-02' AS order_date) FROM read_parquet('${slice!.file}')`;
+    const same = await maker.fromSelect(orders, next!.content.day, select);
+    await expect(target.publish(publicationOf('r2', [slice!, same]))).rejects.toMatchObject({
+      code: 'duplicate_key',
+      concern: { pipeline: 'orders' },
+    });
+    expect(await indexes()).toEqual(before);
+    expect(await count()).toEqual([['0']]);
+  });
+
+  test('a key on which a view of somebody depends stays', async () => {
+    await warehouse.execute(`CREATE VIEW public.own AS SELECT order_id, order_item_id, account, quantity, count(*)
+      FROM warehouse.fact_order_item GROUP BY order_id, order_item_id, account`);
+    const before = await indexes();
+    await load(target, 'r2', 1);
+    const after = await indexes();
+    expect([...after.keys()]).toEqual([...before.keys()]);
+    expect(madeAgain(before, after)).toEqual([...before.keys()].filter((definition) => !definition.includes('UNIQUE')));
   });
 
   test('whoever may write into the table but does not own it fills it with its indexes', async () => {

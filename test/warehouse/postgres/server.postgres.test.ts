@@ -28,7 +28,7 @@ describe('the Postgres server', () => {
   });
   afterEach(() => warehouse.remove());
 
-  const COPY = 'COPY warehouse';
+  const COPY = 'COPY staged';
   const breaks: [string, Cut, string, number][] = [
     ['in the middle of COPY', { after: COPY, at: 'product_title', delivered: false }, 'postgres_connection', 2],
     ['before COMMIT reaches the server', { after: COPY, at: 'COMMIT', delivered: false }, 'commit_unknown', 2],
@@ -165,20 +165,19 @@ describe('the Postgres server', () => {
       `fact_commission_reduction: btree (ean, condition, COALESCE(asked_price, 'NaN'::numeric), observed_from, "position", account)`,
       'fact_commission_reduction: btree (observed_on)',
       `fact_order_item: btree (order_date) WHERE ${unpaid}`,
+      "fact_order_item: btree (order_date, COALESCE(sub_id, ''::text), COALESCE(name, ''::text))",
       'fact_order_item: btree (order_date, product_id)',
       'fact_order_item: btree (order_id, order_item_id, account)',
       'fact_order_item: btree (sub_id, order_date)',
+      'fact_order_item_history: btree (ended_on)',
+      "fact_order_item_history: btree (order_date, COALESCE(sub_id, ''::text), COALESCE(name, ''::text))",
+      'fact_order_item_history: btree (order_date, order_id COLLATE "C", order_item_id COLLATE "C", valid_from)',
+      'fact_order_item_history: btree (order_id, order_item_id, valid_from, account)',
       'fact_promotion_day: btree (promotion_date)',
       'fact_promotion_day: btree (sub_id, promotion_date)',
       'fact_push_message: btree (received_on)',
       'fact_push_message: btree (resource_id)',
       'fact_push_message: btree (retailer_id, resource, type, resource_id, "timestamp", account)',
-      'order_item_version: btree (order_date) WHERE ((NOT is_present) AND (observed_to IS NULL))',
-      'order_item_version: btree (order_date) WHERE (observed_to IS NULL)',
-      "order_item_version: btree (order_date, COALESCE(sub_id, ''::text), COALESCE(name, ''::text))",
-      'order_item_version: btree (order_date, observed_from)',
-      'order_item_version: btree (order_date, order_id COLLATE "C", order_item_id COLLATE "C", observed_from)',
-      'order_item_version: btree (order_id, order_item_id, observed_from, account)',
       'process_status_version: btree (observed_on)',
       'process_status_version: btree (process_status_id, observed_from, account)',
       'push_delivery: btree (delivery_id, account)',
