@@ -2,7 +2,7 @@
 import type { Pipeline } from '../src/core/pipeline.ts';
 import { commissionRates, commissionReductions } from './commission-rates.ts';
 import { commissions } from './commissions.ts';
-import { orderItemVersions, orders } from './orders.ts';
+import { orderHistory, orders } from './orders.ts';
 import { processStatuses } from './process-statuses.ts';
 import { products } from './products.ts';
 import { promotions } from './promotions.ts';
@@ -14,7 +14,7 @@ import { subscriptions } from './subscriptions.ts';
 export const pipelines: readonly Pipeline[] = [
   promotions,
   orders,
-  orderItemVersions,
+  orderHistory,
   commissions,
   products,
   commissionRates,

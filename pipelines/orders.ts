@@ -1,8 +1,6 @@
+import { declareHistory } from '../src/core/history.ts';
 import { column, declarePipeline } from '../src/core/pipeline.ts';
-import { childOf, window } from '../src/core/source.ts';
-
-/** What a version of an item can tell; the key and the day it cannot do without. */
-const NEEDED: readonly string[] = ['order_date', 'order_id', 'order_item_id'];
+import { window } from '../src/core/source.ts';
 
 export const orders = declarePipeline({
   name: 'orders',
@@ -66,48 +64,10 @@ export const orders = declarePipeline({
   ],
   key: ['order_id', 'order_item_id'],
   versions: null,
+  keepsHistory: true,
   day: 'order_date',
   sort: ['order_id', 'order_item_id'],
   settledWhen: `status_final AND status_group <> 'unknown' AND (status_group <> 'approved' OR approved_for_payment)`,
 });
 
-/**
- * The slice of a version is the day of the order and not the day on which it was seen: a commit then writes the versions of the
- * days that it touches, where by the day of sight a backfill would write the same growing slice again for every window.
- */
-export const orderItemVersions = declarePipeline({
-  name: 'order-item-versions',
-  version: 1,
-  about:
-    'Every observed version of every ordered item: a row for every time that its content changed, it moved to another day, or it was gone.',
-  answer: 'orders report',
-  source: childOf('orders'),
-  table: 'order_item_version',
-  columns: [
-    ...orders.columns.map((c) => ({ ...c, required: NEEDED.includes(c.column) })),
-    column(24, 'observedOn', 'day', 'day of the fetch that first showed this version', { required: true }),
-    column(25, 'observedFrom', 'utc-time', 'when this version was first seen', { required: true }),
-    column(
-      26,
-      'isPresent',
-      'boolean',
-      'false: the report no longer had the item; only its key and its last day are known',
-      {
-        required: true,
-        from: 'made by partner-etl: whether a later answer for the day still has the item',
-      },
-    ),
-  ],
-  derived: orders.derived,
-  key: ['order_id', 'order_item_id', 'observed_from'],
-  versions: {
-    of: ['order_id', 'order_item_id'],
-    within: null,
-    aside: [],
-    presentWhen: 'is_present',
-    refusedWhen: null,
-  },
-  day: 'order_date',
-  sort: ['order_id', 'order_item_id', 'observed_from'],
-  settledWhen: 'true',
-});
+export const orderHistory = declareHistory(orders);

@@ -17,20 +17,15 @@ CREATE INDEX IF NOT EXISTS fact_promotion_day_sub_id ON warehouse.fact_promotion
 CREATE INDEX IF NOT EXISTS fact_order_item_sub_id ON warehouse.fact_order_item (sub_id, order_date);
 CREATE INDEX IF NOT EXISTS fact_commission_day_sub_id ON warehouse.fact_commission_day (sub_id, order_date);
 
--- mart.order_change, order_life_cycle and restatement: the versions of an item follow each other here, by names sorted as bytes, as these
--- marts ask for them, so that nothing is left to sort.
-CREATE INDEX IF NOT EXISTS order_item_version_item ON warehouse.order_item_version
-  (order_date, order_id COLLATE "C", order_item_id COLLATE "C", observed_from);
+-- mart.order_change, order_life_cycle and restatement: what an item was, in order, by names sorted as bytes, as these marts ask for it: half
+-- a million rows of a month need no sort, a third of the time of the last two. Of what items are, a month is sorted almost as fast as read so.
+CREATE INDEX IF NOT EXISTS fact_order_item_history_item ON warehouse.fact_order_item_history
+  (order_date, order_id COLLATE "C", order_item_id COLLATE "C", valid_from);
 
--- mart.reconciliation: since when a day is known; the versions of a group, of which a name and a sub-ID can be null; items that the
--- report no longer has, which are few.
-CREATE INDEX IF NOT EXISTS order_item_version_known ON warehouse.order_item_version (order_date, observed_from);
-CREATE INDEX IF NOT EXISTS order_item_version_group ON warehouse.order_item_version
+-- mart.reconciliation: what a group was at an instant; a name and a sub-ID can be null.
+CREATE INDEX IF NOT EXISTS fact_order_item_group ON warehouse.fact_order_item (order_date, coalesce(sub_id, ''), coalesce(name, ''));
+CREATE INDEX IF NOT EXISTS fact_order_item_history_group ON warehouse.fact_order_item_history
   (order_date, coalesce(sub_id, ''), coalesce(name, ''));
-CREATE INDEX IF NOT EXISTS order_item_version_gone ON warehouse.order_item_version (order_date) WHERE NOT is_present AND observed_to IS NULL;
-
--- The check that holds versions against facts, a day at a time: 2.0 s without and 0.75 s with it, for 45 days of 9,000 items.
-CREATE INDEX IF NOT EXISTS order_item_version_current ON warehouse.order_item_version (order_date) WHERE observed_to IS NULL;
 
 -- warehouse.product_ean: which EAN a product has is read from here alone, since the table is wide.
 CREATE INDEX IF NOT EXISTS dim_product_newest ON warehouse.dim_product (bol_product_id, observed_from, ean)

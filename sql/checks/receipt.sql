@@ -1,6 +1,6 @@
 -- severity: warn
 -- about: every row was brought by a fetch that the receipt of its day names
--- each: promotions, orders, commissions
+-- each: promotions, commissions
 -- fix: make the warehouse afresh from the lake: partner-etl rebuild
 SELECT fact.{day} AS slice_day, fact.fetch_id, {fact.required}
 FROM {table} AS fact

@@ -15,24 +15,23 @@ last_month AS (
   FROM newest
 ),
 versions AS (
-  SELECT order_date, order_id, order_item_id, commission, is_present, observed_from, observed_to
-  FROM warehouse.order_item_version
+  SELECT order_date, order_id, order_item_id, commission, valid_from, valid_to
+  FROM warehouse.fact_order_item_version
   WHERE order_date >= (SELECT first_day FROM last_month) AND order_date <= (SELECT last_day FROM last_month)
 ),
 first_fetch AS (
-  SELECT order_date, min(observed_from) AS fetched_at FROM versions GROUP BY order_date
+  SELECT order_date, min(valid_from) AS fetched_at FROM versions GROUP BY order_date
 ),
 known AS (
   SELECT
     versions.*,
-    versions.observed_from = first_fetch.fetched_at AS is_first,
-    versions.observed_to IS NULL AS is_now,
-    versions.observed_from <= last_month.ended_at
-      AND (versions.observed_to IS NULL OR versions.observed_to > last_month.ended_at) AS is_month_end
+    versions.valid_from = first_fetch.fetched_at AS is_first,
+    versions.valid_to IS NULL AS is_now,
+    versions.valid_from <= last_month.ended_at
+      AND (versions.valid_to IS NULL OR versions.valid_to > last_month.ended_at) AS is_month_end
   FROM versions
   JOIN first_fetch ON first_fetch.order_date = versions.order_date
   CROSS JOIN last_month
-  WHERE versions.is_present
 ),
 items AS (
   SELECT

@@ -6,35 +6,35 @@
 WITH newest AS (
   SELECT max(slice_day) AS day FROM etl.receipt WHERE pipeline = 'orders' AND superseded_at IS NULL
 ),
-recent AS (
-  SELECT order_date, order_id, order_item_id, status_group, commission, is_present, observed_on, observed_from
-  FROM warehouse.order_item_version
-  WHERE observed_on > (SELECT day FROM newest) - 6 AND observed_on <= (SELECT day FROM newest) + 30
+ended AS (
+  SELECT account, order_date, order_id, order_item_id, site_code, status_group, commission, valid_to, ended_by, ended_on
+  FROM warehouse.fact_order_item_history
+  WHERE ended_on > (SELECT day FROM newest) - 6 AND ended_on <= (SELECT day FROM newest) + 30
 ),
 changes AS (
   SELECT
-    recent.observed_on AS changed_on,
+    ended.ended_on AS changed_on,
     CASE
-      WHEN NOT recent.is_present THEN 'vanished'
-      WHEN recent.status_group IS DISTINCT FROM earlier.status_group THEN 'status'
+      WHEN ended.ended_by = 'gone' THEN 'vanished'
+      WHEN after.status_group IS DISTINCT FROM ended.status_group THEN 'status'
       ELSE 'restated'
     END AS change,
-    recent.order_date,
-    recent.order_id,
-    recent.order_item_id,
-    earlier.site_code,
-    earlier.status_group AS status_group_before,
-    recent.status_group AS status_group_after,
-    earlier.commission AS commission_before,
-    recent.commission AS commission_after,
-    CASE WHEN recent.is_present AND coalesce(recent.status_group, 'unknown') <> 'rejected' THEN coalesce(recent.commission, 0) ELSE 0 END
-      - CASE WHEN coalesce(earlier.status_group, 'unknown') <> 'rejected' THEN coalesce(earlier.commission, 0) ELSE 0 END AS effect
-  FROM recent
-  JOIN warehouse.order_item_version AS earlier
-    ON earlier.order_id = recent.order_id
-    AND earlier.order_item_id = recent.order_item_id
-    AND earlier.observed_to = recent.observed_from
-  WHERE earlier.is_present
+    coalesce(after.order_date, ended.order_date) AS order_date,
+    ended.order_id,
+    ended.order_item_id,
+    ended.site_code,
+    ended.status_group AS status_group_before,
+    after.status_group AS status_group_after,
+    ended.commission AS commission_before,
+    after.commission AS commission_after,
+    CASE WHEN coalesce(after.status_group, 'unknown') <> 'rejected' THEN coalesce(after.commission, 0) ELSE 0 END
+      - CASE WHEN coalesce(ended.status_group, 'unknown') <> 'rejected' THEN coalesce(ended.commission, 0) ELSE 0 END AS effect
+  FROM ended
+  LEFT JOIN warehouse.fact_order_item_version AS after
+    ON after.account = ended.account
+    AND after.order_id = ended.order_id
+    AND after.order_item_id = ended.order_item_id
+    AND after.valid_from = ended.valid_to
 )
 SELECT
   changed_on,

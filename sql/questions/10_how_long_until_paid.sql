@@ -12,14 +12,13 @@ versions AS (
     order_date,
     order_id,
     order_item_id,
-    CAST(timezone('UTC', observed_from) AS date) AS seen_on,
-    observed_to IS NULL AS is_now,
+    CAST(timezone('UTC', valid_from) AS date) AS seen_on,
+    valid_to IS NULL AS is_now,
     status_group IN ('approved', 'rejected') AS is_decided,
     status_group = 'approved' AS is_approved,
     status_group = 'approved' AND approved_for_payment AS is_paid
-  FROM warehouse.order_item_version
-  WHERE is_present
-    AND order_date > (SELECT day FROM newest) - 105
+  FROM warehouse.fact_order_item_version
+  WHERE order_date > (SELECT day FROM newest) - 105
     AND order_date <= (SELECT day FROM newest) - 45
 ),
 items AS (

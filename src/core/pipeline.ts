@@ -122,6 +122,10 @@ export interface Pipeline {
   readonly key: readonly string[] | null;
   /** How the rows are versions of something; null where they are facts of their day. */
   readonly versions: Versions | null;
+  /** What a row was before it changed, moved to another day or went is kept, in a table beside this one. Only of rows with a key. */
+  readonly keepsHistory?: boolean;
+  /** Its rows are what those of its parent were. */
+  readonly isHistory?: boolean;
   /** The column that says to which slice a row belongs. */
   readonly day: string;
   /** Order of rows inside a slice's file. */
@@ -142,6 +146,15 @@ export const LOADED_COLUMN = 'loaded_at';
 export const OBSERVED_ON = 'observed_on';
 export const OBSERVED_FROM = 'observed_from';
 export const OBSERVED_TO = 'observed_to';
+
+/** Since when a row is as it is: a column of rows whose history is kept. */
+export const VALID_FROM = 'valid_from';
+/** In the history: until when the row was so, the day of that instant in the service's zone, and why it ended. */
+export const VALID_TO = 'valid_to';
+export const ENDED_ON = 'ended_on';
+export const ENDED_BY = 'ended_by';
+/** The row says something else since; lies on another day; is no longer in the report. */
+export type EndedBy = 'changed' | 'moved' | 'gone';
 
 export interface ColumnOptions
   extends Partial<Pick<SourceColumn, 'required' | 'origin' | 'otherNames' | 'json' | 'known'>> {
@@ -191,6 +204,7 @@ export function reading(given: Partial<Reading>): Reading {
 /** Field ids of the columns that every table has; far above those that pipelines give. */
 export const EXTRA_FIELD_ID = 1001;
 export const FETCH_FIELD_ID = 1002;
+export const VALID_FROM_FIELD_ID = 1003;
 
 export interface StoredColumn {
   readonly id: number;
@@ -199,7 +213,7 @@ export interface StoredColumn {
   readonly about: string;
 }
 
-/** The columns of the lake's files, in order: what was sent, what was derived, `extra`, `fetch_id`. */
+/** The columns of the lake's files, in order: what was sent, what was derived, `extra`, `fetch_id`, and `valid_from` where history is kept. */
 export function storedColumns(pipeline: Pipeline): StoredColumn[] {
   return [
     ...pipeline.columns,
@@ -211,7 +225,22 @@ export function storedColumns(pipeline: Pipeline): StoredColumn[] {
       about: 'fields that the contract does not know, else null',
     },
     { id: FETCH_FIELD_ID, column: FETCH_COLUMN, kind: 'text', about: 'the fetch whose answer brought this content' },
+    ...(pipeline.keepsHistory
+      ? [
+          {
+            id: VALID_FROM_FIELD_ID,
+            column: VALID_FROM,
+            kind: 'utc-time',
+            about: 'when the row was first seen as it is',
+          } as const,
+        ]
+      : []),
   ];
+}
+
+/** The pipeline of what the rows of this one were; null where no history is kept. */
+export function historyOf(pipelines: readonly Pipeline[], pipeline: Pipeline): Pipeline | null {
+  return childrenOf(pipelines, pipeline).find(({ isHistory }) => isHistory) ?? null;
 }
 
 /** Refuses a declaration that contradicts itself; returns it unchanged. */
@@ -227,6 +256,7 @@ export function declarePipeline(pipeline: Pipeline): Pipeline {
   const required = pipeline.columns.filter((c) => c.required).map((c) => c.column);
   for (const needed of [pipeline.day, ...(versions ? [OBSERVED_FROM, ...(key ?? []).slice(0, 1)] : (key ?? []))])
     assert(required.includes(needed), `${pipeline.name}: ${needed} must be required`);
+  assert(!pipeline.keepsHistory || key, `${pipeline.name}: rows without a key have no history`);
   for (const used of versions?.of ?? []) assert(names.has(used), `${pipeline.name}: no column is called ${used}`);
   return pipeline;
 }

@@ -10,6 +10,7 @@ import {
   OBSERVED_TO,
   type Pipeline,
   type SourceColumn,
+  VALID_FROM,
 } from '../core/pipeline.ts';
 
 const RULES: Readonly<Record<DerivedRule, string>> = {
@@ -29,6 +30,7 @@ const MADE: Readonly<Record<string, string>> = {
   [OBSERVED_TO]: 'made by the warehouse: observed_from of the next version of the same thing',
   [OBSERVED_ON]: 'made by partner-etl: the day of observed_from in the time zone of the service',
   [OBSERVED_FROM]: 'made by partner-etl: when the answer was complete',
+  [VALID_FROM]: 'made by partner-etl: when that answer was complete',
 };
 
 /** Columns that an answer as a whole fills. */

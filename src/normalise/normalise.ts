@@ -44,6 +44,8 @@ export interface NormaliseInput {
   readonly days?: readonly Day[];
   /** Whether the caller has this content already, so that no file is needed. */
   readonly isKnown: (day: Day, digest: string) => boolean;
+  /** Of rows whose history is kept: what the day holds until now, null for nothing. A row that is as it was stays with its fetch and instant. */
+  readonly current?: (day: Day) => string | null;
 }
 
 export interface NormalisedSlice {

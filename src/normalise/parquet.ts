@@ -1,10 +1,12 @@
 /** A slice as a Parquet file: zstd, sorted, field ids from the declaration, and in its metadata who made it from what. */
 import path from 'node:path';
+import { DUCKDB_TYPE } from '../core/columns.ts';
 import type { Day } from '../core/days.ts';
 import { assert } from '../core/errors.ts';
-import { FETCH_COLUMN, type Pipeline, storedColumns } from '../core/pipeline.ts';
+import { FETCH_COLUMN, type Pipeline, storedColumns, VALID_FROM } from '../core/pipeline.ts';
 import type { SliceContent } from '../core/records.ts';
-import { type Engine, quoteName, quoteText } from '../engine/duckdb.ts';
+import { rowHashSql } from '../engine/content.ts';
+import { type Engine, quoteName, quoteText, readParquet } from '../engine/duckdb.ts';
 
 /** Raised when the layout of the files changes in a way that readers must know of. */
 const LAYOUT = '1';
@@ -37,6 +39,10 @@ interface SliceInput {
   readonly outDir: string;
   /** The fetch that all rows come from; null where each row names its own. */
   readonly fetchId: string | null;
+  /** ISO 8601 UTC, when that answer came. Needed where the history of the rows is kept. */
+  readonly fetchedAt?: string;
+  /** See NormaliseInput. */
+  readonly current?: (day: Day) => string | null;
 }
 
 /**
@@ -80,17 +86,53 @@ async function writeSlice(
 ): Promise<string> {
   const { pipeline } = input;
   const file = path.join(input.outDir, `${pipeline.name}.${content.day}.parquet`);
-  const columns = storedColumns(pipeline).map((c) =>
-    c.column === FETCH_COLUMN && input.fetchId !== null
-      ? `${quoteText(input.fetchId)} AS ${quoteName(FETCH_COLUMN)}`
-      : quoteName(c.column),
-  );
-  const order = isSorted ? '' : `ORDER BY ${[...pipeline.sort.map(quoteName), '_item'].join(', ')}`;
+  const current = input.current?.(content.day) ?? null;
+  const columns = storedColumns(pipeline).map(({ column }) => columnSql(input, column, current !== null));
+  const isInOrder = isSorted && current === null;
+  const order = isInOrder
+    ? ''
+    : `ORDER BY ${[...pipeline.sort, '_item'].map((name) => `seen.${quoteName(name)}`).join(', ')}`;
   const written = await engine.run(
-    `COPY (SELECT ${columns.join(', ')} FROM ${typed}
-       WHERE ${quoteName(pipeline.day)} = DATE ${quoteText(content.day)} AND _reject IS NULL AND NOT _duplicate ${order})
+    `COPY (SELECT ${columns.join(', ')} FROM ${typed} AS seen ${current === null ? '' : besideCurrent(pipeline, current)}
+       WHERE seen.${quoteName(pipeline.day)} = DATE ${quoteText(content.day)} AND seen._reject IS NULL AND NOT seen._duplicate ${order})
      TO ${quoteText(file)} (${parquetOptions(pipeline, content)}, PRESERVE_ORDER true)`,
   );
   assert(written === content.rows, `${file}: ${content.rows} rows were counted, ${written} written`);
   return file;
+}
+
+function columnSql({ pipeline, fetchId, fetchedAt }: SliceInput, column: string, hasCurrent: boolean): string {
+  const name = quoteName(column);
+  if (column === VALID_FROM && pipeline.keepsHistory) {
+    const now = `TIMESTAMPTZ ${quoteText(fetchedAt ?? '')}`;
+    // A row that begins at this instant or after it is only read anew: by another version of the program, or under a clock set back.
+    return `${hasCurrent ? `CASE WHEN ${IS_SAME} OR kept.${name} >= ${now} THEN kept.${name} ELSE ${now} END` : now} AS ${name}`;
+  }
+  if (column !== FETCH_COLUMN || fetchId === null) return `seen.${name}`;
+  return `${hasCurrent ? `CASE WHEN ${IS_SAME} THEN kept.${name} ELSE ${quoteText(fetchId)} END` : quoteText(fetchId)} AS ${name}`;
+}
+
+const IS_SAME = 'kept._hash = seen._hash';
+
+/** A join that gives each row what the slice held of its key until now. */
+function besideCurrent(pipeline: Pipeline, current: string): string {
+  const key = (pipeline.key ?? []).map(quoteName);
+  const same = key.map((name) => `kept.${name} = seen.${name}`).join(' AND ');
+  return `LEFT JOIN (SELECT ${key.join(', ')}, ${FETCH_COLUMN}, ${VALID_FROM}, ${rowHashSql(pipeline)} AS _hash
+    FROM ${storedRows(pipeline, [current])}) AS kept ON ${same}`;
+}
+
+/** The rows of files as a relation with the stored columns; those of another version of the declaration may lack some, or have other types. */
+export function storedRows(pipeline: Pipeline, files: readonly string[]): string {
+  return typedRows(pipeline, [`SELECT * FROM ${readParquet(files, ['union_by_name = true'])}`]);
+}
+
+/** The same of relations that have some of the columns. */
+export function typedRows(pipeline: Pipeline, selects: readonly string[]): string {
+  const columns = storedColumns(pipeline);
+  const none = columns.map(({ column, kind }) => `NULL::${DUCKDB_TYPE[kind]} AS ${quoteName(column)}`);
+  const typed = columns.map(
+    ({ column, kind }) => `TRY_CAST(${quoteName(column)} AS ${DUCKDB_TYPE[kind]}) AS ${quoteName(column)}`,
+  );
+  return `(SELECT ${typed.join(', ')} FROM (SELECT ${none.join(', ')} WHERE false UNION ALL BY NAME ${selects.join(' UNION ALL BY NAME ')}))`;
 }

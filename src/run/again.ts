@@ -1,6 +1,6 @@
 /** The commands that load again without calling the service: replay from the raw store, rebuild from the lake, release of holds. */
 import type { Day, DayRange } from '../core/days.ts';
-import { EtlError } from '../core/errors.ts';
+import { assert, EtlError } from '../core/errors.ts';
 import { childrenOf, type Pipeline } from '../core/pipeline.ts';
 import { pipelineNamed, type RunContext } from './context.ts';
 import { carryOut } from './loop.ts';
@@ -46,6 +46,25 @@ export function runRebuild(context: RunContext, name: string | undefined): Promi
     });
   const command = name === undefined ? 'rebuild' : `rebuild --target ${name}`;
   return runSession(context, command, context.pipelines, async () => undefined, { targets, afresh: true });
+}
+
+/** Makes what rows were, and since when they are as they are, afresh from the raw store; then every warehouse from the lake. */
+export function runRebuildHistory(context: RunContext): Promise<RunOutcome> {
+  const pipelines = context.pipelines.filter(({ keepsHistory }) => keepsHistory);
+  return runSession(
+    context,
+    'rebuild --history',
+    context.pipelines,
+    async (session) => {
+      for (const pipeline of pipelines) {
+        const { history } = sourceOf(pipeline);
+        assert(history, `${pipeline.name} keeps a history, and its source has none`);
+        if ((await context.lake.slices(pipeline.name)).size > 0)
+          await carryOut(session, pipeline, () => history(session, pipeline));
+      }
+    },
+    { targets: context.targets, afresh: true },
+  );
 }
 
 /** Applies a held slice; one that a check holds is published in spite of it. Errors: `usage/not_held`. */

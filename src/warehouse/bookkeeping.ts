@@ -11,7 +11,7 @@ import type { Day } from '../core/days.ts';
 import type { DriftRecord, FetchRecord, PrunedFetch, RunRecord } from '../core/records.ts';
 import type { BookkeepingTables, DriftTable, ReceiptTable, RunTable } from './bookkeeping-tables.ts';
 import { CHECK_KINDS, isCheckKind } from './check-drift.ts';
-import type { HoldRecord, LoadSlice, Publication, Receipts, ShownHold } from './target.ts';
+import type { HoldRecord, LoadSlice, Publication, Receipt, Receipts, ShownHold } from './target.ts';
 
 export type Bookkeeping = Kysely<BookkeepingTables>;
 
@@ -109,14 +109,14 @@ export async function hasTable(db: Bookkeeping, name: string): Promise<boolean> 
 export async function currentReceipts(db: Bookkeeping): Promise<Receipts> {
   const rows = await db
     .selectFrom('etl.receipt')
-    .select(['pipeline', sql<string>`cast(slice_day as varchar)`.as('day'), 'digest'])
+    .select(['pipeline', sql<string>`cast(slice_day as varchar)`.as('day'), 'digest', 'fetch_id'])
     .where('account', '=', ACCOUNT)
     .where('superseded_at', 'is', null)
     .execute();
-  const receipts = new Map<string, Map<Day, string>>();
-  for (const { pipeline, day, digest } of rows) {
-    const days = receipts.get(pipeline) ?? new Map<Day, string>();
-    receipts.set(pipeline, days.set(day as Day, digest));
+  const receipts = new Map<string, Map<Day, Receipt>>();
+  for (const { pipeline, day, ...receipt } of rows) {
+    const days = receipts.get(pipeline) ?? new Map<Day, Receipt>();
+    receipts.set(pipeline, days.set(day as Day, receipt));
   }
   return receipts;
 }

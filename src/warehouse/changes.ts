@@ -1,9 +1,16 @@
 /** Which slices of a publication a target does not have yet. */
 import { assert } from '../core/errors.ts';
-import { type LoadSlice, type Publication, type Receipts, receiptsOf, type TargetState } from './target.ts';
+import {
+  isReceiptOf,
+  type LoadSlice,
+  type Publication,
+  type Receipts,
+  receiptsOf,
+  type TargetState,
+} from './target.ts';
 
 /**
- * The slices whose digest is not that of the current receipt, or all of them for a warehouse that is made afresh.
+ * The slices whose content is not that of the current receipt, or all of them for a warehouse that is made afresh.
  * `receipts` asks the target.
  */
 export async function changedSlices(
@@ -14,9 +21,7 @@ export async function changedSlices(
   assert(names.size === slices.length, 'a slice is in a publication twice');
   if (afresh || slices.length === 0) return [...slices];
   const loaded = await receipts();
-  return slices.filter(
-    ({ pipeline, content }) => receiptsOf(loaded, pipeline.name).get(content.day) !== content.digest,
-  );
+  return slices.filter((slice) => !isReceiptOf(receiptsOf(loaded, slice.pipeline.name).get(slice.content.day), slice));
 }
 
 /**

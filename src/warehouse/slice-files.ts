@@ -10,9 +10,10 @@ import type { LoadSlice } from './target.ts';
 /** Files that one statement reads: DuckDB opens them all, and their names make up the statement. */
 const FILES_A_STATEMENT = 400;
 
-/** A relation of the rows of some Parquet files; nothing is guessed from their paths. */
-export function parquetRows(files: readonly string[]): string {
-  return `read_parquet(${quoteList(files.map(literalPath))}, hive_partitioning = false, union_by_name = false)`;
+/** A relation of the rows of some Parquet files; nothing is guessed from their paths. `isNumbered`: with `file_row_number`. */
+export function parquetRows(files: readonly string[], isNumbered = false): string {
+  const numbered = isNumbered ? ', file_row_number = true' : '';
+  return `read_parquet(${quoteList(files.map(literalPath))}, hive_partitioning = false, union_by_name = false${numbered})`;
 }
 
 /** DuckDB takes file names for patterns; this one means itself. */
@@ -24,6 +25,11 @@ function literalPath(file: string): string {
 export function fileBatches(files: readonly string[], most = FILES_A_STATEMENT): string[][] {
   const count = Math.ceil(files.length / most);
   return Array.from({ length: count }, (_, i) => files.slice(i * most, (i + 1) * most));
+}
+
+/** Relations of all rows of the slices, some files each. */
+export function sliceRows(slices: readonly LoadSlice[], isNumbered = false): string[] {
+  return fileBatches(rowFiles(slices)).map((batch) => parquetRows(batch, isNumbered));
 }
 
 export function rowFiles(slices: readonly LoadSlice[]): string[] {

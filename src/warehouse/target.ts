@@ -118,15 +118,32 @@ export type ReadAnswer = (
   batches: AsyncIterable<readonly AnswerRow[]>,
 ) => Promise<void>;
 
-/** Digest of every slice whose receipt is current, by pipeline and day. One question, because opening a warehouse costs more. */
-export type Receipts = ReadonlyMap<string, ReadonlyMap<Day, string>>;
+/** What a current receipt says of a slice. */
+export interface Receipt {
+  readonly digest: string;
+  readonly fetch_id: string;
+}
+
+/** Every current receipt, by pipeline and day. One question, because opening a warehouse costs more. */
+export type Receipts = ReadonlyMap<string, ReadonlyMap<Day, Receipt>>;
+
+/**
+ * Whether a receipt is of this content. Rows whose history is kept also say since when they are so: those that are again what they were
+ * once begin anew, and came with another fetch.
+ */
+export function isReceiptOf(
+  receipt: Receipt | undefined,
+  { pipeline, content }: Pick<LoadSlice, 'pipeline' | 'content'>,
+): boolean {
+  return receipt?.digest === content.digest && (!pipeline.keepsHistory || receipt.fetch_id === content.fetch_id);
+}
 
 /** Those of one pipeline. */
-export function receiptsOf(receipts: Receipts, pipeline: string): ReadonlyMap<Day, string> {
+export function receiptsOf(receipts: Receipts, pipeline: string): ReadonlyMap<Day, Receipt> {
   return receipts.get(pipeline) ?? NO_RECEIPTS;
 }
 
-const NO_RECEIPTS: ReadonlyMap<Day, string> = new Map();
+const NO_RECEIPTS: ReadonlyMap<Day, Receipt> = new Map();
 
 export interface TargetState {
   readonly receipts: Receipts;

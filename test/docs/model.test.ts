@@ -54,7 +54,8 @@ describe('the dictionary as data', () => {
       expect(names(({ isDay }) => isDay)).toEqual([pipeline.day]);
       expect(new Set(names(({ isKey }) => isKey))).toEqual(new Set(pipeline.key ?? []));
       const required = pipeline.columns.filter((c) => c.required).map(({ column }) => column);
-      expect(names(({ mayBeNull }) => mayBeNull === false)).toEqual(['account', ...required, 'fetch_id', 'loaded_at']);
+      const made = ['fetch_id', ...(pipeline.keepsHistory ? ['valid_from'] : []), 'loaded_at'];
+      expect(names(({ mayBeNull }) => mayBeNull === false)).toEqual(['account', ...required, ...made]);
     }
   });
 

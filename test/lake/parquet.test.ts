@@ -131,6 +131,7 @@ describe('the file of a slice', () => {
     expect(instants).toEqual([
       ['order_local_time', false, 'MICROS'],
       ['order_utc_time', true, 'MICROS'],
+      ['valid_from', true, 'MICROS'],
     ]);
   });
 

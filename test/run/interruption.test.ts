@@ -29,7 +29,9 @@ const inLake = () =>
   );
 const inWarehouse = () =>
   digestsIn(async ({ targets }, name) =>
-    [...receiptsOf(await targets[0]!.receipts(), name)].sort(([a], [b]) => (a < b ? -1 : 1)),
+    [...receiptsOf(await targets[0]!.receipts(), name)]
+      .map(([day, { digest }]) => [day, digest] as [string, string])
+      .sort(([a], [b]) => (a < b ? -1 : 1)),
   );
 
 it('a second run at the same time is refused and told who is at work; looking on is allowed', async () => {

@@ -17,7 +17,7 @@ export interface ErasureScene {
 
 const OFTEN = 1000;
 
-/** Two nights; what the service does to its answers it does on later nights too. */
+/** Two nights, and a run between them by which an item of the order changed; what the service does to its answers it does on later nights too. */
 export async function openErasureScene(postgresUrl?: string): Promise<ErasureScene> {
   const on = { enabled: true };
   const world = await openWorld({
@@ -40,6 +40,10 @@ export async function openErasureScene(postgresUrl?: string): Promise<ErasureSce
   const shipment = `${world.sandbox.baseUrl}/retailer/shipments/${order}`;
   await deliver(world, shipmentMessage(order, [get(shipment)]));
   await world.night();
+  const [item = ''] = items;
+  world.sandbox.change({ kind: 'restate-item', orderId: order, orderItemId: item, values: { productTitle: 'Y' } });
+  world.clock.set(world.clock.now() + 1_800_000);
+  await world.night({ names: ['orders'] });
   world.sandbox.change({ kind: 'shrink-day', report: 'orders', day, items: 2 });
   world.clock.set(world.clock.now() + 3_600_000);
   await deliver(world, shipmentMessage(order, [get(shipment)], '2026-03-20T03:30:00+01:00'));

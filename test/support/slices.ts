@@ -8,7 +8,16 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { DUCKDB_TYPE } from '../../src/core/columns.ts';
 import { addDays, type Day, dayNumber } from '../../src/core/days.ts';
-import { EXTRA_COLUMN, OBSERVED_ON, type Pipeline, type StoredColumn, storedColumns } from '../../src/core/pipeline.ts';
+import {
+  ENDED_BY,
+  EXTRA_COLUMN,
+  OBSERVED_ON,
+  type Pipeline,
+  type StoredColumn,
+  storedColumns,
+  VALID_FROM,
+  VALID_TO,
+} from '../../src/core/pipeline.ts';
 import type { RejectRecord, RunRecord, SliceContent } from '../../src/core/records.ts';
 import { sumExpressions, sumsOf } from '../../src/engine/control-sums.ts';
 import { Engine, quoteList, quoteName, quoteText } from '../../src/engine/duckdb.ts';
@@ -25,6 +34,8 @@ export interface SliceOptions {
 }
 
 const FETCH_ID = 'f0000000001';
+
+const FETCHED_AT = '2026-01-02T03:04:05.678Z';
 
 export const day = (text: string): Day => text as Day;
 
@@ -57,7 +68,7 @@ export class SliceMaker {
   ): Promise<LoadSlice> {
     const fetchId = options.fetchId ?? FETCH_ID;
     const columns = storedColumns(pipeline);
-    const fixed: RowText = { [pipeline.day]: sliceDay, fetch_id: fetchId };
+    const fixed: RowText = { [pipeline.day]: sliceDay, fetch_id: fetchId, valid_from: FETCHED_AT };
     const values = rows.map((row) => {
       const cells = { ...fixed, ...row };
       return `(${columns.map((c) => literal(cells[c.column] ?? null)).join(', ')})`;
@@ -163,7 +174,7 @@ function plainContent(pipeline: Pipeline, sliceDay: Day): SliceContent {
     settled: false,
     version: pipeline.version,
     fetch_id: FETCH_ID,
-    fetched_at: '2026-01-02T03:04:05.678Z',
+    fetched_at: FETCHED_AT,
     key_min: null,
     key_max: null,
   };
@@ -175,14 +186,19 @@ function literal(text: string | null): string {
 
 /**
  * A SELECT of plausible rows; numbers follow from the row's number, the day and the seed. Every day has other keys, or where rows are
- * versions, the next version of the same things.
+ * versions, the next version of the same things. A row of a history was so for a day and changed.
  */
 function plausible(pipeline: Pipeline, sliceDay: Day, rows: number, seed: number): string {
   const ofThing = pipeline.versions?.of ?? [];
+  const needed = pipeline.columns.filter(({ kind, required }) => kind === 'day' && required);
+  const days = new Set([pipeline.day, OBSERVED_ON, ...needed.map(({ column }) => column)]);
+  const isHistory = pipeline.columns.some(({ column }) => column === VALID_TO);
   const items = storedColumns(pipeline).map((stored) => {
     const { column, kind } = stored;
     const value = () => {
-      if (column === pipeline.day || column === OBSERVED_ON) return `DATE ${quoteText(sliceDay)}`;
+      if (days.has(column)) return `DATE ${quoteText(sliceDay)}`;
+      if (column === ENDED_BY) return `'changed'`;
+      if (isHistory && column === VALID_FROM) return `${plausibleValue(stored, sliceDay, seed)} - INTERVAL 1 DAY`;
       if (column === 'fetch_id') return quoteText(`f${seed}`);
       if (ofThing.includes(column)) return plausiblePart(stored);
       if (pipeline.key?.includes(column) && kind === 'text')

@@ -101,8 +101,22 @@ export function flawsIn(world: World, target: TargetName = 'duckdb'): Promise<st
       for (const part of childrenOf(pipelines, whole))
         if (part.versions) found.push(...(await rows(partFlaws(whole, part))));
     }
+    for (const one of pipelines) if (one.keepsHistory) found.push(...(await rows(historyFlaws(one))));
     return found.map((row) => row.map((value) => value ?? '-').join(' '));
   });
+}
+
+/** A row that ends before the next one begins is of an item that was gone; one that says what the one before said did not change. */
+function historyFlaws({ name, table, columns, key }: Pipeline): string {
+  const says = [...columns.map(({ column }) => column), EXTRA_COLUMN]
+    .map((column) => `coalesce(CAST("${column}" AS text), '-')`)
+    .join(` || ' ' || `);
+  const line = `OVER (PARTITION BY ${(key ?? []).join(', ')} ORDER BY valid_from)`;
+  return `SELECT '${name}', says, valid_from, valid_to, ended_by FROM (
+      SELECT valid_from, valid_to, ended_by, says, lead(valid_from) ${line} AS after, lag(says) ${line} AS before, lag(valid_to) ${line} AS ended
+      FROM (SELECT *, ${says} AS says FROM warehouse.${table}_version) AS seen) AS seen
+    WHERE valid_to <= valid_from OR after < valid_to OR (after IS NOT NULL AND valid_to IS NULL) OR (says = before AND ended = valid_from)
+      OR (valid_to IS NULL) <> (ended_by IS NULL) OR (ended_by <> 'gone' AND after IS DISTINCT FROM valid_to)`;
 }
 
 function versionFlaws({ name, table, columns, versions }: Pipeline): string {

@@ -17,7 +17,7 @@ const VIEW = `mart.ageing:
 const FUNCTION = `warehouse.orders_as_of(instant):
   about: As known then.
   arguments: { instant: the instant }
-  rows_of: warehouse.order_item_version
+  rows_of: warehouse.fact_order_item_version
 warehouse.sub_id_parts(sub_id):
   about: The parts.
   arguments:
@@ -39,7 +39,7 @@ describe('a file of the dictionary', () => {
       {
         ...{ schema: 'warehouse', name: 'orders_as_of', about: 'As known then.', grain: null, traps: [], columns: [] },
         arguments: [{ name: 'instant', about: 'the instant' }],
-        ...{ returns: null, rowsOf: 'warehouse.order_item_version' },
+        ...{ returns: null, rowsOf: 'warehouse.fact_order_item_version' },
       },
       {
         ...{ schema: 'warehouse', name: 'sub_id_parts', about: 'The parts.', grain: null, traps: [], columns: [] },

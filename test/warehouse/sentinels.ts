@@ -223,8 +223,10 @@ export function sentinels(newWarehouse: NewWarehouse): void {
 
   test('a row that no receipt accounts for is told', async () => {
     const on = dayOf('a sound one');
-    await warehouse.execute(`UPDATE warehouse.fact_order_item SET fetch_id = 'nobody' WHERE order_date = '${on}'`);
-    const broken = await target.broken((await shipped()).filter(({ name }) => name === 'orders_receipt'));
+    await warehouse.execute(
+      `UPDATE warehouse.fact_promotion_day SET fetch_id = 'nobody' WHERE promotion_date = '${on}'`,
+    );
+    const broken = await target.broken((await shipped()).filter(({ name }) => name === 'promotions_receipt'));
     expect(broken).toMatchObject([
       { severity: 'warn', day: on, rows: ROWS, example: expect.stringContaining('nobody') },
     ]);
@@ -239,6 +241,7 @@ function slicesOf(maker: SliceMaker, on: Day, odd: Odd): Promise<LoadSlice[]> {
         ...odd[pipeline.name as 'orders'],
         [pipeline.day]: `DATE '${on}'`,
         fetch_id: `'f-${pipeline.name}-${on}'`,
+        valid_from: `TIMESTAMPTZ '${on} 12:00:00Z'`,
         order_id: `${dayNumber(on)}000 + i`,
         order_item_id: '1',
       };

@@ -16,17 +16,16 @@ seen AS (
   SELECT
     days.order_week,
     days.newest_age,
-    least(etl.quotient(greatest(etl.utc_day(version.observed_from) - days.order_week, 0), 7), days.newest_age) AS seen_age,
+    least(etl.quotient(greatest(etl.utc_day(version.valid_from) - days.order_week, 0), 7), days.newest_age) AS seen_age,
     CASE
-      WHEN version.observed_to IS NOT NULL
-        THEN least(etl.quotient(greatest(etl.utc_day(version.observed_to) - days.order_week, 0), 7), days.newest_age)
+      WHEN version.valid_to IS NOT NULL
+        THEN least(etl.quotient(greatest(etl.utc_day(version.valid_to) - days.order_week, 0), 7), days.newest_age)
     END AS left_age,
     version.status_group = 'approved' AS is_approved,
     version.status_group = 'rejected' AS is_rejected,
     version.status_group = 'approved' AND version.approved_for_payment AS is_paid,
     version.commission
-  FROM days JOIN warehouse.order_item_version AS version ON version.order_date = days.slice_day
-  WHERE version.is_present
+  FROM days JOIN warehouse.fact_order_item_version AS version ON version.order_date = days.slice_day
 ),
 spans AS (
   SELECT

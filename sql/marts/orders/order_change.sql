@@ -1,18 +1,16 @@
--- A version that is there says two things: how it came about, and, unless another one follows it on its day, how it ended. The version
--- before it counts only where the two meet: between others the item was on another day. `steps` is 1 for final and 2 for payment:
--- each value that is taken from the row before costs as much as reading the row.
+-- A version says two things: how it came about and, where no other one follows on its day, how it ended. The version before it counts only
+-- where the two meet: between others the item was gone or on another day. `steps` is 1 for final and 2 for payment: each value that is
+-- taken from the row before costs as much as reading the row.
 CREATE OR REPLACE VIEW mart.order_change AS
 WITH seen AS (
   SELECT
     order_date, order_id, order_item_id, site_code, frame_type, name, sub_id, chunk_name,
     status_group, quantity, price_excl_vat, price_incl_vat, commission_percentage, commission,
     CAST(status_final IS TRUE AS integer) + 2 * CAST(approved_for_payment IS TRUE AS integer) AS steps,
-    is_present,
-    observed_from,
-    observed_to,
-    coalesce(lag(CASE WHEN is_present THEN observed_to END) OVER item = observed_from, false) AS follows,
-    coalesce(lead(observed_from) OVER item = observed_to, false) AS is_followed,
-    coalesce(lead(is_present) OVER item, false) AS is_present_after,
+    valid_from,
+    valid_to,
+    ended_by,
+    coalesce(lag(valid_to) OVER item = valid_from, false) AS follows,
     lag(status_group) OVER item AS status_group_before,
     lag(quantity) OVER item AS quantity_before,
     lag(price_excl_vat) OVER item AS price_excl_vat_before,
@@ -20,15 +18,15 @@ WITH seen AS (
     lag(commission_percentage) OVER item AS commission_percentage_before,
     lag(commission) OVER item AS commission_before,
     lag(CAST(status_final IS TRUE AS integer) + 2 * CAST(approved_for_payment IS TRUE AS integer)) OVER item AS steps_before
-  FROM warehouse.order_item_version
-  WINDOW item AS (PARTITION BY order_date, order_id COLLATE "C", order_item_id COLLATE "C" ORDER BY observed_from)
+  FROM warehouse.fact_order_item_version
+  WINDOW item AS (PARTITION BY order_date, order_id COLLATE "C", order_item_id COLLATE "C" ORDER BY valid_from)
 ),
 changes AS (
   SELECT
     order_date, order_id, order_item_id, site_code, frame_type, name, sub_id, chunk_name,
-    CASE WHEN is_end THEN observed_to ELSE observed_from END AS changed_at,
+    CASE WHEN is_end THEN valid_to ELSE valid_from END AS changed_at,
     CASE
-      WHEN is_end AND is_followed THEN 'vanished'
+      WHEN is_end AND ended_by = 'gone' THEN 'vanished'
       WHEN is_end THEN 'moved_away'
       WHEN NOT follows THEN 'new'
       WHEN status_group IS DISTINCT FROM status_group_before THEN 'status'
@@ -48,7 +46,7 @@ changes AS (
     CASE WHEN is_end THEN commission WHEN follows THEN commission_before END AS commission_before,
     CASE WHEN NOT is_end THEN commission END AS commission_after
   FROM seen CROSS JOIN (VALUES (false), (true)) AS side(is_end)
-  WHERE is_present AND (NOT is_end OR (observed_to IS NOT NULL AND NOT (is_followed AND is_present_after)))
+  WHERE NOT is_end OR ended_by <> 'changed'
 )
 SELECT
   order_date, order_id, order_item_id, site_code, frame_type, name, sub_id, chunk_name,

@@ -7,24 +7,23 @@ WITH seen AS (
     order_date,
     order_id COLLATE "C" COLLATE "default" AS order_id,
     order_item_id COLLATE "C" COLLATE "default" AS order_item_id,
-    max(site_code) FILTER (WHERE observed_to IS NULL) AS site_code,
-    max(frame_type) FILTER (WHERE observed_to IS NULL) AS frame_type,
-    max(name) FILTER (WHERE observed_to IS NULL) AS name,
-    max(sub_id) FILTER (WHERE observed_to IS NULL) AS sub_id,
-    max(chunk_name) FILTER (WHERE observed_to IS NULL) AS chunk_name,
-    max(status_group) FILTER (WHERE observed_to IS NULL) AS status_group,
-    coalesce(bool_or(status_final) FILTER (WHERE observed_to IS NULL), false) AS is_final,
-    coalesce(bool_or(approved_for_payment) FILTER (WHERE observed_to IS NULL), false) AS is_for_payment,
-    max(commission) FILTER (WHERE observed_to IS NULL) AS commission,
-    min(observed_from) AS first_seen_at,
-    min(observed_from) FILTER (WHERE status_group IN ('approved', 'rejected')) AS decided_from,
-    min(observed_from) FILTER (WHERE status_final) AS final_from,
-    min(observed_from) FILTER (WHERE status_group = 'approved') AS approved_from,
-    min(observed_from) FILTER (WHERE status_group = 'approved' AND approved_for_payment) AS payment_from
-  FROM warehouse.order_item_version
-  WHERE is_present
+    max(site_code) FILTER (WHERE valid_to IS NULL) AS site_code,
+    max(frame_type) FILTER (WHERE valid_to IS NULL) AS frame_type,
+    max(name) FILTER (WHERE valid_to IS NULL) AS name,
+    max(sub_id) FILTER (WHERE valid_to IS NULL) AS sub_id,
+    max(chunk_name) FILTER (WHERE valid_to IS NULL) AS chunk_name,
+    max(status_group) FILTER (WHERE valid_to IS NULL) AS status_group,
+    coalesce(bool_or(status_final) FILTER (WHERE valid_to IS NULL), false) AS is_final,
+    coalesce(bool_or(approved_for_payment) FILTER (WHERE valid_to IS NULL), false) AS is_for_payment,
+    max(commission) FILTER (WHERE valid_to IS NULL) AS commission,
+    min(valid_from) AS first_seen_at,
+    min(valid_from) FILTER (WHERE status_group IN ('approved', 'rejected')) AS decided_from,
+    min(valid_from) FILTER (WHERE status_final) AS final_from,
+    min(valid_from) FILTER (WHERE status_group = 'approved') AS approved_from,
+    min(valid_from) FILTER (WHERE status_group = 'approved' AND approved_for_payment) AS payment_from
+  FROM warehouse.fact_order_item_version
   GROUP BY order_date, order_id COLLATE "C", order_item_id COLLATE "C"
-  HAVING bool_or(observed_to IS NULL)
+  HAVING bool_or(valid_to IS NULL)
 ),
 lived AS (
   SELECT

@@ -8,15 +8,14 @@ WITH seen AS (
     quantity,
     price_excl_vat,
     commission,
-    is_present,
-    observed_from,
-    observed_to IS NULL AND is_present AS is_now,
-    first_value(observed_from) OVER item AS first_seen_at,
-    last_value(observed_to IS NULL AND is_present) OVER item AS is_there,
-    min(observed_from) OVER (PARTITION BY order_date) AS first_fetch_at
-  FROM warehouse.order_item_version
+    valid_from,
+    valid_to IS NULL AS is_now,
+    first_value(valid_from) OVER item AS first_seen_at,
+    last_value(valid_to IS NULL) OVER item AS is_there,
+    min(valid_from) OVER (PARTITION BY order_date) AS first_fetch_at
+  FROM warehouse.fact_order_item_version
   WINDOW item AS (
-    PARTITION BY order_date, order_id COLLATE "C", order_item_id COLLATE "C" ORDER BY observed_from
+    PARTITION BY order_date, order_id COLLATE "C", order_item_id COLLATE "C" ORDER BY valid_from
     ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
   )
 ),
@@ -24,12 +23,12 @@ ends AS (
   SELECT
     order_date, site_code, frame_type, name, sub_id, quantity, price_excl_vat * quantity AS revenue_excl_vat, commission,
     first_fetch_at,
-    observed_from = first_fetch_at AS is_first,
+    valid_from = first_fetch_at AS is_first,
     is_now,
     first_seen_at = first_fetch_at AS was_there,
     is_there
   FROM seen
-  WHERE is_present AND (is_now OR observed_from = first_fetch_at)
+  WHERE is_now OR valid_from = first_fetch_at
 ),
 sums AS (
   SELECT

@@ -12,7 +12,7 @@ WITH loaded AS (
     GROUP BY slice_day
   ) AS receipts
   LEFT JOIN (
-    SELECT order_date, min(observed_from) AS known_from FROM warehouse.order_item_version GROUP BY order_date
+    SELECT order_date, min(valid_from) AS known_from FROM warehouse.fact_order_item_version GROUP BY order_date
   ) AS seen ON seen.order_date = receipts.slice_day
 ),
 reported AS (
@@ -52,11 +52,12 @@ reported AS (
         AND item.site_code IS NOT DISTINCT FROM said.site_code AND item.frame_type IS NOT DISTINCT FROM said.frame_type
         AND item.name IS NOT DISTINCT FROM said.name AND item.sub_id IS NOT DISTINCT FROM said.sub_id
     ) AS is_order_here
-    FROM warehouse.order_item_version AS gone
-    JOIN warehouse.order_item_version AS said
-      ON said.order_date = gone.order_date AND said.order_id = gone.order_id AND said.order_item_id = gone.order_item_id
-      AND said.observed_to = gone.observed_from
-    WHERE NOT gone.is_present AND gone.observed_to IS NULL AND said.is_present
+    FROM warehouse.fact_order_item_history AS said
+    WHERE said.ended_by = 'gone' AND NOT EXISTS (
+      SELECT 1 FROM warehouse.fact_order_item_version AS later
+      WHERE later.account = said.account AND later.order_id = said.order_id AND later.order_item_id = said.order_item_id
+        AND later.valid_from >= said.valid_to
+    )
   ) AS said
   GROUP BY said.order_date, said.site_code, said.frame_type, said.name, said.sub_id
   UNION ALL
@@ -66,8 +67,8 @@ reported AS (
     sum(version.commission) FILTER (WHERE version.status_group = 'approved'),
     sum(version.commission) FILTER (WHERE coalesce(version.status_group, 'unknown') NOT IN ('approved', 'rejected')),
     sum(version.price_excl_vat * version.quantity), sum(version.price_incl_vat * version.quantity)
-  FROM warehouse.order_item_version AS version JOIN loaded ON loaded.slice_day = version.order_date
-  WHERE is_present AND observed_from <= promotions_at AND (observed_to IS NULL OR observed_to > promotions_at)
+  FROM warehouse.fact_order_item_version AS version JOIN loaded ON loaded.slice_day = version.order_date
+  WHERE valid_from <= promotions_at AND (valid_to IS NULL OR valid_to > promotions_at)
   GROUP BY version.order_date, version.site_code, version.frame_type, version.name, version.sub_id
   UNION ALL
   SELECT
@@ -76,8 +77,8 @@ reported AS (
     sum(version.commission) FILTER (WHERE version.status_group = 'approved'),
     sum(version.commission) FILTER (WHERE coalesce(version.status_group, 'unknown') NOT IN ('approved', 'rejected')),
     sum(version.price_excl_vat * version.quantity), sum(version.price_incl_vat * version.quantity)
-  FROM warehouse.order_item_version AS version JOIN loaded ON loaded.slice_day = version.order_date
-  WHERE is_present AND observed_from <= commissions_at AND (observed_to IS NULL OR observed_to > commissions_at)
+  FROM warehouse.fact_order_item_version AS version JOIN loaded ON loaded.slice_day = version.order_date
+  WHERE valid_from <= commissions_at AND (valid_to IS NULL OR valid_to > commissions_at)
   GROUP BY version.order_date, version.site_code, version.frame_type, version.name, version.sub_id
 ),
 summed AS (

@@ -1,5 +1,5 @@
 CREATE OR REPLACE VIEW mart.reconciliation AS
-WITH receipts AS (
+WITH loaded AS (
   SELECT
     slice_day,
     max(fetched_at) FILTER (WHERE pipeline = 'promotions') AS promotions_at,
@@ -9,14 +9,11 @@ WITH receipts AS (
   WHERE superseded_at IS NULL AND pipeline IN ('promotions', 'orders', 'commissions')
   GROUP BY slice_day
 ),
-loaded AS (
-  SELECT *, (SELECT min(observed_from) FROM warehouse.order_item_version WHERE order_date = slice_day) AS known_from FROM receipts
-),
 reported AS (
   SELECT
     promotion_date AS day, site_code, frame_type, name, sub_id, 'promotions' AS report,
     sum(orders) AS orders, sum(commission) AS commission, CAST(NULL AS numeric) AS approved, CAST(NULL AS numeric) AS open,
-    sum(revenue_excl_vat) AS excl_vat, sum(revenue_incl_vat) AS incl_vat
+    sum(revenue_excl_vat) AS excl_vat, sum(revenue_incl_vat) AS incl_vat, CAST(NULL AS timestamp with time zone) AS known_from
   FROM warehouse.fact_promotion_day
   GROUP BY promotion_date, site_code, frame_type, name, sub_id
   UNION ALL
@@ -25,16 +22,20 @@ reported AS (
     count(DISTINCT order_id), sum(commission),
     sum(commission) FILTER (WHERE status_group = 'approved'),
     sum(commission) FILTER (WHERE coalesce(status_group, 'unknown') NOT IN ('approved', 'rejected')),
-    sum(price_excl_vat * quantity), sum(price_incl_vat * quantity)
+    sum(price_excl_vat * quantity), sum(price_incl_vat * quantity), NULL
   FROM warehouse.fact_order_item
   GROUP BY order_date, site_code, frame_type, name, sub_id
   UNION ALL
   SELECT
     order_date, site_code, frame_type, name, sub_id, 'commissions',
     NULL, sum(commission_original), sum(commission_approved), sum(commission_open),
-    sum(revenue_original_excl_vat), sum(revenue_original_incl_vat)
+    sum(revenue_original_excl_vat), sum(revenue_original_incl_vat), NULL
   FROM warehouse.fact_commission_day
   GROUP BY order_date, site_code, frame_type, name, sub_id
+  UNION ALL
+  SELECT order_date, NULL, NULL, NULL, NULL, 'known', NULL, NULL, NULL, NULL, NULL, NULL, min(valid_from)
+  FROM warehouse.fact_order_item_version
+  GROUP BY order_date
 ),
 summed AS (
   SELECT
@@ -42,6 +43,7 @@ summed AS (
     count(*) FILTER (WHERE report = 'promotions') > 0 AS in_promotions,
     count(*) FILTER (WHERE report = 'orders') > 0 AS in_orders,
     count(*) FILTER (WHERE report = 'commissions') > 0 AS in_commissions,
+    min(known_from) AS day_known_from,
     CAST(coalesce(sum(orders) FILTER (WHERE report = 'promotions'), 0) AS bigint) AS promotions_orders,
     CAST(coalesce(sum(orders) FILTER (WHERE report = 'orders'), 0) AS bigint) AS orders_orders,
     CAST(coalesce(sum(commission) FILTER (WHERE report = 'promotions'), 0) AS numeric(38,6)) AS promotions_commission,
@@ -63,6 +65,7 @@ summed AS (
 compared AS (
   SELECT
     *,
+    min(day_known_from) OVER (PARTITION BY day) AS known_from,
     promotions_orders - orders_orders AS orders_difference,
     promotions_commission - orders_commission AS commission_promotions_orders,
     commissions_original - orders_commission AS commission_commissions_orders,
@@ -82,6 +85,7 @@ placed AS (
     sum(commission_commissions_orders) OVER place = 0 AND sum(approved_difference) OVER place = 0 AND sum(open_difference) OVER place = 0
       AND sum(excl_vat_commissions_orders) OVER place = 0 AND sum(incl_vat_commissions_orders) OVER place = 0 AS commissions_agree_on_place
   FROM compared
+  WHERE in_promotions OR in_orders OR in_commissions
   WINDOW place AS (PARTITION BY day, site_code, frame_type, name)
 ),
 judged AS (
@@ -102,27 +106,26 @@ judged AS (
           AND commission_promotions_orders = coalesce(sum(said.commission), 0)
           AND excl_vat_promotions_orders = coalesce(sum(said.price_excl_vat * said.quantity), 0)
           AND incl_vat_promotions_orders = coalesce(sum(said.price_incl_vat * said.quantity), 0)
-        FROM warehouse.order_item_version AS gone
-        CROSS JOIN LATERAL (
-          SELECT * FROM warehouse.order_item_version AS version
-          WHERE version.order_id = gone.order_id AND version.order_item_id = gone.order_item_id AND version.observed_from < gone.observed_from
-          ORDER BY version.observed_from DESC LIMIT 1
-        ) AS said
-        WHERE NOT gone.is_present AND gone.observed_to IS NULL AND gone.order_date = placed.day AND said.is_present
-          AND said.order_date = placed.day
+        FROM warehouse.fact_order_item_history AS said
+        WHERE said.order_date = placed.day AND said.ended_by = 'gone'
+          AND NOT EXISTS (
+            SELECT FROM warehouse.fact_order_item_version AS later
+            WHERE later.account = said.account AND later.order_id = said.order_id AND later.order_item_id = said.order_item_id
+              AND later.valid_from >= said.valid_to
+          )
           AND coalesce(said.sub_id, '') = coalesce(placed.sub_id, '') AND coalesce(said.name, '') = coalesce(placed.name, '')
           AND (said.site_code, said.frame_type, said.name, said.sub_id) IS NOT DISTINCT FROM (placed.site_code, placed.frame_type, placed.name, placed.sub_id)
       ) THEN 'vanished'
-      WHEN loaded.known_from <= loaded.promotions_at AND (
+      WHEN placed.known_from <= loaded.promotions_at AND (
         SELECT promotions_orders = count(DISTINCT version.order_id)
           AND promotions_commission = coalesce(sum(version.commission), 0)
           AND promotions_revenue_excl_vat = coalesce(sum(version.price_excl_vat * version.quantity), 0)
           AND promotions_revenue_incl_vat = coalesce(sum(version.price_incl_vat * version.quantity), 0)
-        FROM warehouse.order_item_version AS version
+        FROM warehouse.fact_order_item_version AS version
         WHERE version.order_date = placed.day
           AND coalesce(version.sub_id, '') = coalesce(placed.sub_id, '') AND coalesce(version.name, '') = coalesce(placed.name, '')
           AND (version.site_code, version.frame_type, version.name, version.sub_id) IS NOT DISTINCT FROM (placed.site_code, placed.frame_type, placed.name, placed.sub_id)
-          AND version.is_present AND version.observed_from <= loaded.promotions_at AND (version.observed_to IS NULL OR version.observed_to > loaded.promotions_at)
+          AND version.valid_from <= loaded.promotions_at AND (version.valid_to IS NULL OR version.valid_to > loaded.promotions_at)
       ) THEN 'timing'
       ELSE 'unexplained'
     END AS promotions_class,
@@ -139,30 +142,29 @@ judged AS (
           AND open_difference = coalesce(sum(said.commission) FILTER (WHERE coalesce(said.status_group, 'unknown') NOT IN ('approved', 'rejected')), 0)
           AND excl_vat_commissions_orders = coalesce(sum(said.price_excl_vat * said.quantity), 0)
           AND incl_vat_commissions_orders = coalesce(sum(said.price_incl_vat * said.quantity), 0)
-        FROM warehouse.order_item_version AS gone
-        CROSS JOIN LATERAL (
-          SELECT * FROM warehouse.order_item_version AS version
-          WHERE version.order_id = gone.order_id AND version.order_item_id = gone.order_item_id AND version.observed_from < gone.observed_from
-          ORDER BY version.observed_from DESC LIMIT 1
-        ) AS said
-        WHERE NOT gone.is_present AND gone.observed_to IS NULL AND gone.order_date = placed.day AND said.is_present
-          AND said.order_date = placed.day
+        FROM warehouse.fact_order_item_history AS said
+        WHERE said.order_date = placed.day AND said.ended_by = 'gone'
+          AND NOT EXISTS (
+            SELECT FROM warehouse.fact_order_item_version AS later
+            WHERE later.account = said.account AND later.order_id = said.order_id AND later.order_item_id = said.order_item_id
+              AND later.valid_from >= said.valid_to
+          )
           AND coalesce(said.sub_id, '') = coalesce(placed.sub_id, '') AND coalesce(said.name, '') = coalesce(placed.name, '')
           AND (said.site_code, said.frame_type, said.name, said.sub_id) IS NOT DISTINCT FROM (placed.site_code, placed.frame_type, placed.name, placed.sub_id)
       ) THEN 'vanished'
       WHEN commission_commissions_orders = 0 AND approved_difference + open_difference = 0
         AND excl_vat_commissions_orders = 0 AND incl_vat_commissions_orders = 0 THEN 'timing'
-      WHEN loaded.known_from <= loaded.commissions_at AND (
+      WHEN placed.known_from <= loaded.commissions_at AND (
         SELECT commissions_original = coalesce(sum(version.commission), 0)
           AND commissions_approved = coalesce(sum(version.commission) FILTER (WHERE version.status_group = 'approved'), 0)
           AND commissions_open = coalesce(sum(version.commission) FILTER (WHERE coalesce(version.status_group, 'unknown') NOT IN ('approved', 'rejected')), 0)
           AND commissions_revenue_excl_vat = coalesce(sum(version.price_excl_vat * version.quantity), 0)
           AND commissions_revenue_incl_vat = coalesce(sum(version.price_incl_vat * version.quantity), 0)
-        FROM warehouse.order_item_version AS version
+        FROM warehouse.fact_order_item_version AS version
         WHERE version.order_date = placed.day
           AND coalesce(version.sub_id, '') = coalesce(placed.sub_id, '') AND coalesce(version.name, '') = coalesce(placed.name, '')
           AND (version.site_code, version.frame_type, version.name, version.sub_id) IS NOT DISTINCT FROM (placed.site_code, placed.frame_type, placed.name, placed.sub_id)
-          AND version.is_present AND version.observed_from <= loaded.commissions_at AND (version.observed_to IS NULL OR version.observed_to > loaded.commissions_at)
+          AND version.valid_from <= loaded.commissions_at AND (version.valid_to IS NULL OR version.valid_to > loaded.commissions_at)
       ) THEN 'timing'
       ELSE 'unexplained'
     END AS commissions_class

@@ -1,7 +1,7 @@
 /** rebuild: a warehouse from the lake, or the state from its newest backup and the lake. */
 import type { Command } from 'commander';
 import { EtlError } from '../../core/errors.ts';
-import { runRebuild } from '../../run/again.ts';
+import { runRebuild, runRebuildHistory } from '../../run/again.ts';
 import { type RebuiltState, rebuildState } from '../../run/verify/rebuild-state.ts';
 import { recoverFetches } from '../../run/verify/recover-fetches.ts';
 import type { Restored } from '../../store/backups.ts';
@@ -15,6 +15,7 @@ import { withRun } from '../with-run.ts';
 interface RebuildOptions {
   readonly target?: string;
   readonly state?: boolean;
+  readonly history?: boolean;
   readonly json?: boolean;
 }
 
@@ -26,24 +27,32 @@ export function register(program: Command, cli: CliContext): void {
       'Makes a warehouse afresh from the lake. With --state: where the state (state.db) is damaged or lost, sets the damaged file aside and ' +
         'puts the newest sound backup in its place, or an empty state where there is none. What that lacks is found in the lake, the raw store ' +
         'and a warehouse, and the next run asks again for the rest. Every run that ends well makes a backup, and those of the last five days ' +
-        'are kept under backups/.',
+        'are kept under backups/. With --history: works out afresh from the raw store what rows were before they changed, moved or went, and ' +
+        'then makes the warehouses.',
     )
     .option('--target <name>', 'duckdb or postgres; all that are switched on when absent')
     .option('--state', 'the state instead, from its newest backup and the lake')
+    .option('--history', 'also the history of rows, from the raw store')
     .option('--json', 'print the result as one JSON document')
     .action((options: RebuildOptions) => rebuild(cli, options));
   addExamples(command, [
     ['rebuild --target duckdb', 'after the DuckDB file was lost'],
+    ['rebuild --history', 'after verify said that a file of the history is damaged'],
     ['rebuild --state', 'after a command said that the state is damaged or lost'],
   ]);
 }
 
-async function rebuild(cli: CliContext, { target, state = false, json = false }: RebuildOptions): Promise<void> {
-  if (!state) return printOutcome(cli, await withRun(cli, (context) => runRebuild(context, target)), json);
-  if (target !== undefined)
-    throw new EtlError('usage', 'state_and_target', '--state and --target are two commands', {
-      hint: 'first rebuild --state, then rebuild --target',
+async function rebuild(cli: CliContext, options: RebuildOptions): Promise<void> {
+  const { target, state = false, history = false, json = false } = options;
+  const given = [target === undefined ? '' : '--target', state ? '--state' : '', history ? '--history' : ''].filter(
+    Boolean,
+  );
+  if (given.length > 1)
+    throw new EtlError('usage', 'one_rebuild', `${given.join(' and ')} are two commands`, {
+      hint: `first rebuild ${given.at(-1)}, then rebuild ${given[0]}`,
     });
+  if (history) return printOutcome(cli, await withRun(cli, runRebuildHistory), json);
+  if (!state) return printOutcome(cli, await withRun(cli, (context) => runRebuild(context, target)), json);
   const { home } = await cli.config();
   const restored = await rebuildState(home, cli.pipelines, cli.clock);
   await withApp(cli, recoverFetches);

@@ -42,13 +42,12 @@ async function takeOver(session: Session, pipeline: Pipeline, from: Day, scratch
   for (const one of [pipeline, ...childrenOf(context.pipelines, pipeline)]) {
     const [before, made] = [await context.lake.slices(one.name), await scratch.slices(one.name)];
     for (const [day, entry] of made)
-      if (before.get(day)?.content.digest !== entry.content.digest || (await isDamaged(session, one, before.get(day))))
-        changes.push({
-          kind: 'replace',
-          pipeline: one.name,
-          content: entry.content,
-          files: { file: scratch.rowsFile(entry), rejectsFile: scratch.rejectsFile(entry) },
-        });
+      if (
+        one.keepsHistory || // since when its rows are so is not part of its digest
+        before.get(day)?.content.digest !== entry.content.digest ||
+        (await isDamaged(session, one, before.get(day)))
+      )
+        changes.push(...changesTo(one, scratch, entry, before.has(day)));
     for (const [day, { content }] of before)
       if (day >= from && !made.has(day) && (content.rows > 0 || content.rejects > 0))
         changes.push({
@@ -61,6 +60,17 @@ async function takeOver(session: Session, pipeline: Pipeline, from: Day, scratch
   await context.lake.commit(changes);
   await context.step('lake-committed', pipeline.name);
   return changes.length;
+}
+
+/** What makes a slice that of the scratch lake: with the mark of an item that it lost, and with what is held of it. */
+function changesTo({ name }: Pipeline, scratch: Lake, entry: SliceEntry, isKnown: boolean): SliceChange[] {
+  const { content, moved, held } = entry;
+  const files = { file: scratch.rowsFile(entry), rejectsFile: scratch.rejectsFile(entry) };
+  const kind = moved && isKnown ? 'amend' : 'replace';
+  const changes: SliceChange[] = [{ kind, pipeline: name, content, files }];
+  if (held)
+    changes.push({ kind: 'hold', pipeline: name, content: held.content, files: scratch.heldFiles(held), hold: held });
+  return changes;
 }
 
 async function isDamaged(

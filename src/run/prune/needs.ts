@@ -88,9 +88,8 @@ export async function needsOf(
     for (const entry of slices) {
       const { content, held } = entry;
       if (held) needs.add([held.content.fetch_id], 'hold');
-      const isHistory = isReport && one.versions !== null;
       const isSource = isReport ? !saysSame(entry, newest.get(content.day)) : content.rows + content.rejects > 0;
-      if (!isHistory && isSource) needs.add([content.fetch_id], 'current');
+      if (!one.isHistory && isSource) needs.add([content.fetch_id], 'current');
     }
     if (!isReport) needs.add(await fetchesNamed(context, engine, slices), 'current');
   }

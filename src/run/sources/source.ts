@@ -29,6 +29,8 @@ export interface Source<P extends Plan = Plan> {
   requests(session: Session, partners: Partners, plan: P): Promise<Requests | null>;
   /** What the raw store has of these days. Errors: `usage/nothing_stored`, `failed/missing_answer`, `usage/pruned`. */
   stored(session: Session, pipeline: Pipeline, wanted: Wanted): Promise<Requests>;
+  /** All that the raw store has, in the order of time, as a lake of its own takes it. Absent where no history is kept. Errors: as of `stored`. */
+  history?(session: Session, pipeline: Pipeline): Promise<Requests>;
   /** What is held of a day, to be applied in spite of its guard. */
   held(session: Session, pipeline: Pipeline, held: HeldDay): Promise<Requests>;
   status(context: RunContext, pipeline: Pipeline): Promise<PipelineStatus>;

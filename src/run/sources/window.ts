@@ -10,7 +10,9 @@ import { damagedDays } from '../verify/slice-problem.ts';
 import { keepFirstDay } from '../window/first-day.ts';
 import { planInput, type WindowPlan, windowsOfNight, windowsToBackfill } from '../window/planned-windows.ts';
 import { releaseDay, storedDays } from '../window/stored-days.ts';
-import { applyWindow, takeIn } from '../window/window.ts';
+import { storedHistory } from '../window/stored-history.ts';
+import { takeIn } from '../window/taken.ts';
+import { applyWindow } from '../window/window.ts';
 import type { Request, Source } from './source.ts';
 
 /** So many windows of one pipeline may fail in a row before the rest of it is given up for this run. */
@@ -51,6 +53,7 @@ export const windowSource: Source<WindowPlan> = {
     };
   },
   stored: storedDays,
+  history: storedHistory,
   async held(session, pipeline, held) {
     const { day } = held;
     const fetch = async (folder: string) => ({ apply: () => releaseDay(session, pipeline, held, folder) });

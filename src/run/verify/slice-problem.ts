@@ -11,6 +11,7 @@ import type { RunContext } from '../context.ts';
 
 /** The command that makes a slice again whose files are damaged. What it lost to another day is known by the service alone. */
 export function fixOf(pipeline: Pipeline, { content: { day }, moved }: SliceEntry): string {
+  if (pipeline.isHistory) return 'partner-etl rebuild --history';
   const range = `${parentName(pipeline)} --from ${day} --to ${day}`;
   return moved ? `partner-etl backfill ${range} --refetch` : `partner-etl replay ${range}`;
 }

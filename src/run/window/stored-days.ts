@@ -4,6 +4,7 @@ import { type Day, daysOf, maxDay, minDay } from '../../core/days.ts';
 import { EtlError } from '../../core/errors.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
 import type { FetchRecord } from '../../core/records.ts';
+import type { SliceEntry } from '../../core/slices.ts';
 import type { SliceChange } from '../../lake/lake.ts';
 import type { RunContext } from '../context.ts';
 import { demandUnpruned } from '../prune/pruned.ts';
@@ -11,16 +12,15 @@ import type { Session } from '../session.ts';
 import type { HeldDay, Request, Requests, Wanted } from '../sources/source.ts';
 import type { Applied } from '../tally.ts';
 import { demandKnown } from '../verify/demand-answers.ts';
+import { heldWithoutOutdated, historyChanges } from './history.ts';
 import { amendLosers } from './moved.ts';
-import { heldWithoutOutdated, historyOf, observedSlices, seedHistory, versionChanges } from './order-versions.ts';
-import { fixHistory } from './remade-versions.ts';
-import { applyWindow, takeFromRawStore } from './window.ts';
+import { takeFromRawStore } from './taken.ts';
+import { applyWindow } from './window.ts';
 
-/** The newest stored answer of every wanted day. Histories that are damaged are made again first. */
+/** The newest stored answer of every wanted day. */
 export async function storedDays(session: Session, pipeline: Pipeline, wanted: Wanted): Promise<Requests> {
-  const { context, engine, tally } = session;
+  const { context, engine } = session;
   const answers = await answersToReplay(context, pipeline, wanted);
-  tally.changed += await fixHistory(session, pipeline, wanted.range);
   const each = answers.map(({ fetch, days }): Request => {
     const range = { from: days[0]!, to: days.at(-1)! };
     return {
@@ -40,13 +40,11 @@ export async function storedDays(session: Session, pipeline: Pipeline, wanted: W
 /**
  * The newest sound answer for each day of the range, in the order in which they were fetched, so that an item that moved ends
  * where it was seen last. A day that lost an item and was not asked for since is left out: its answer is older than the move.
- * Of a day of which the lake has neither items nor versions any more all answers count: its history is made of them, and what was
- * held of it is held again.
+ * Of a day that the lake does not have any more all answers count: the beginnings of its rows and its history are made of them, and
+ * what was held of it is held again.
  */
 async function answersToReplay(context: RunContext, pipeline: Pipeline, { range, isWanted }: Wanted) {
   const slices = await context.lake.slices(pipeline.name);
-  const history = historyOf(context, pipeline);
-  const versions = history && (await context.lake.slices(history.name));
   const wanted = new Map<Day, FetchRecord[]>();
   const known = new Set<string>();
   // Under a hold lies an older answer, which the slice is made of.
@@ -55,8 +53,8 @@ async function answersToReplay(context: RunContext, pipeline: Pipeline, { range,
     return entry?.held != null && entry.content.fetch_id === id && pruned === undefined;
   };
   const countsBesideNewer = (day: Day, fetch: FetchRecord) => {
-    if (slices.has(day) || versions?.has(day)) return isHeldOn(day, fetch);
-    return history !== null || fetch.pruned_at === undefined;
+    if (slices.has(day)) return isHeldOn(day, fetch);
+    return pipeline.keepsHistory === true || fetch.pruned_at === undefined;
   };
   for await (const fetch of context.raw.fetches(pipeline.name)) {
     known.add(fetch.fetch_id);
@@ -101,22 +99,34 @@ export async function releaseDay(
   { day, held }: HeldDay,
   folder: string,
 ): Promise<Applied> {
-  const versionsDir = path.join(folder, 'versions');
-  await seedHistory(context, engine, pipeline, versionsDir);
   const whole = { content: held.content, ...context.lake.heldFiles(held) };
   const amended = path.join(folder, 'amended');
   const rest = await heldWithoutOutdated(context, engine, pipeline, whole, path.join(amended, 'held'));
   const content = rest?.content ?? held.content;
   const file = rest ? rest.files.file : whole.file;
   const losers = await amendLosers(engine, context.lake, pipeline, [{ content, file }], amended);
-  const versions = await versionChanges(context, engine, pipeline, {
-    slices: [{ day, digest: content.digest, file }, ...observedSlices(losers)],
-    at: content.fetched_at,
-    fetchId: content.fetch_id,
-    outDir: versionsDir,
-  });
+  const slices = await context.lake.slices(pipeline.name);
+  const fileOf = (entry: SliceEntry | undefined) => (entry ? context.lake.rowsFile(entry) : null);
+  const applied: SliceChange = {
+    kind: 'replace',
+    pipeline: pipeline.name,
+    content,
+    files: { file, rejectsFile: null },
+  };
+  const ended = await historyChanges(
+    context,
+    engine,
+    pipeline,
+    [applied, ...losers],
+    (one) => fileOf(slices.get(one)),
+    {
+      at: content.fetched_at,
+      fetchId: content.fetch_id,
+      outDir: folder,
+    },
+  );
   const released: SliceChange[] = [{ kind: 'release', pipeline: pipeline.name, day }, ...(rest ? [rest] : [])];
-  await context.lake.commit([...released, ...losers, ...versions]);
+  await context.lake.commit([...released, ...losers, ...ended]);
   // What was set aside of it was counted when it was fetched.
   const counted = { rejects: 0, duplicates: 0, unchanged: 0, held: 0, drift: [] };
   return { ...counted, rows: content.rows, changed: 1 + losers.length };

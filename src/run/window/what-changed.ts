@@ -5,13 +5,13 @@
  * An item that leaves a day in one answer and comes to another day in a later one counts as vanished and as new. Approvals and
  * payments count on days that were known before: on a day that is loaded for the first time nothing is news.
  */
+import type { Day } from '../../core/days.ts';
 import { assert } from '../../core/errors.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
 import { storedColumns } from '../../core/pipeline.ts';
 import { type Engine, quoteName, quoteText, readParquet } from '../../engine/duckdb.ts';
 import type { SliceChange } from '../../lake/lake.ts';
 import type { RunContext } from '../context.ts';
-import { observedSlices } from './order-versions.ts';
 
 /** Money is counted in millionths, the finest that a column holds. */
 export interface ItemChanges {
@@ -188,4 +188,20 @@ function decimalText(micros: bigint): string {
   const digits = String(micros < 0n ? -micros : micros).padStart(7, '0');
   const fraction = digits.slice(-6).replace(/0{1,4}$/, '');
   return `${sign}${digits.slice(0, -6)}.${fraction}`;
+}
+
+/** A slice as it comes into the lake; `file`: absolute path of its rows, null for none. */
+interface ObservedSlice {
+  readonly day: Day;
+  readonly digest: string;
+  readonly file: string | null;
+}
+
+/** The slices whose rows the changes replace. */
+function observedSlices(changes: readonly SliceChange[]): ObservedSlice[] {
+  return changes.flatMap((c) =>
+    c.kind === 'replace' || c.kind === 'amend'
+      ? [{ day: c.content.day, digest: c.content.digest, file: c.files.file }]
+      : [],
+  );
 }

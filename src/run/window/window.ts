@@ -4,67 +4,22 @@
  */
 import path from 'node:path';
 import { isoTime } from '../../core/clock.ts';
-import { type Day, type DayRange, dayAt, daysOf } from '../../core/days.ts';
+import { type Day, dayAt, daysOf } from '../../core/days.ts';
 import { guardSlice } from '../../core/guard.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
-import type { FetchRecord } from '../../core/records.ts';
 import { spanning } from '../../core/tracer.ts';
 import type { Engine } from '../../engine/duckdb.ts';
-import { receive, type SplitAnswer, splitAnswer } from '../../extract/answer.ts';
 import type { SliceChange } from '../../lake/lake.ts';
-import { type Normalised, type NormalisedSlice, type NormaliseInput, normalise } from '../../normalise/normalise.ts';
-import { reportCall } from '../../partner/reports.ts';
+import { type Normalised, type NormalisedSlice, normalise } from '../../normalise/normalise.ts';
 import type { CheckedSlices } from '../../store/slices.ts';
-import type { Partner, RunContext } from '../context.ts';
+import type { RunContext } from '../context.ts';
 import type { Applied } from '../tally.ts';
 import { damagedDays } from '../verify/slice-problem.ts';
 import { isKnownAnswer } from './checked.ts';
+import { historyChanges } from './history.ts';
 import { amendLosers } from './moved.ts';
-import { observedSlices, seedHistory, versionChanges } from './order-versions.ts';
+import { type Before, filesBefore, normaliseInput, type TakenIn } from './taken.ts';
 import { whatChanges } from './what-changed.ts';
-
-export interface TakenIn {
-  readonly range: DayRange;
-  readonly answer: SplitAnswer;
-  readonly fetch: FetchRecord;
-  /** Scratch folder of this window. */
-  readonly folder: string;
-}
-
-/** Calls the service for a window; the answer is in the raw store and split when this resolves. `folder` is there. */
-export async function takeIn(
-  context: RunContext,
-  partner: Partner,
-  pipeline: Pipeline,
-  range: DayRange,
-  folder: string,
-): Promise<TakenIn> {
-  const call = reportCall(
-    partner.settings.calls,
-    pipeline,
-    range,
-    async (answer) => {
-      const received = await receive(answer, pipeline, context.raw, folder);
-      const { sha256, rawPath, bytesDecoded } = received;
-      return { value: received, sha256, rawPath, bytesDecoded, items: received.split.items };
-    },
-    context.signal,
-  );
-  const { value, record } = await partner.client.call(call);
-  await context.step('answer-received', `${pipeline.name} ${range.from}`);
-  return { range, answer: value, fetch: record, folder };
-}
-
-/** The same from the raw store, without a call. Errors: `failed/damaged_answer`. */
-export async function takeFromRawStore(
-  context: RunContext,
-  pipeline: Pipeline,
-  fetch: FetchRecord,
-  folder: string,
-): Promise<TakenIn> {
-  const answer = await splitAnswer(context.raw.answer(fetch, true), pipeline, folder);
-  return { range: { from: fetch.window_from!, to: fetch.window_to! }, answer, fetch, folder };
-}
 
 export interface ApplyOptions {
   /** Days to apply where they are not all of the window's. */
@@ -96,42 +51,25 @@ export async function applyWindow(
     if (anew.has(day)) return false;
     return entry?.content.digest === digest || entry?.held?.content.digest === digest;
   };
-  const input = normaliseInput(context, pipeline, taken, days, isKnown);
-  const normalised = await spanning(context.tracer, 'normalise', { pipeline: pipeline.name }, () =>
-    normalise(engine, input),
-  );
+  const findDamaged = () => damagedDays(engine, context.lake, pipeline, days);
+  const beside = async (damaged: ReadonlySet<Day>) => {
+    const before = await filesBefore(context, engine, pipeline, fetch, days, damaged, taken.folder);
+    const input = normaliseInput(context, pipeline, taken, days, isKnown, before);
+    return { before, normalised: await normalise(engine, input) };
+  };
+  const { before, normalised } = await spanning(context.tracer, 'normalise', { pipeline: pipeline.name }, async () => {
+    if (anew.size > 0) return beside(await findDamaged());
+    // What a day held is read only where the day changes: that it cannot be is found out then.
+    return beside(NO_DAYS).catch(async (error) => {
+      const damaged = pipeline.keepsHistory ? await findDamaged() : NO_DAYS;
+      if (damaged.size === 0) throw error;
+      return beside(damaged);
+    });
+  });
   await context.step('normalised', `${pipeline.name} ${range.from}`);
   return await spanning(context.tracer, 'load', { pipeline: pipeline.name, rows: normalised.rows }, () =>
-    commitWindow(context, engine, pipeline, taken, normalised),
+    commitWindow(context, engine, pipeline, taken, normalised, before),
   );
-}
-
-/** What `normalise` makes of a response: slices of those days. */
-export function normaliseInput(
-  context: RunContext,
-  pipeline: Pipeline,
-  { range, answer, fetch, folder }: TakenIn,
-  days: readonly Day[],
-  isKnown: NormaliseInput['isKnown'],
-): NormaliseInput {
-  const { linesFile, splitRejectsFile, split } = answer;
-  return {
-    pipeline,
-    range,
-    days,
-    linesFile,
-    lines: split.lines,
-    longestLineBytes: split.longestLineBytes,
-    hasExponents: split.hasExponents,
-    splitRejectsFile,
-    splitRejects: split.rejects,
-    fetchId: fetch.fetch_id,
-    fetchedAt: fetch.finished_at,
-    rawAnswer: () => context.raw.answer(fetch),
-    timeZone: context.timeZone,
-    outDir: path.join(folder, 'out'),
-    isKnown,
-  };
 }
 
 async function commitWindow(
@@ -140,9 +78,9 @@ async function commitWindow(
   pipeline: Pipeline,
   taken: TakenIn,
   normalised: Normalised,
+  current: Before,
 ): Promise<Applied> {
   const { range, fetch } = taken;
-  await seedHistory(context, engine, pipeline, path.join(taken.folder, 'versions'));
   const decided: SliceChange[] = [];
   let held = 0;
   for (const slice of normalised.slices) {
@@ -154,15 +92,15 @@ async function commitWindow(
   const before = await context.lake.slices(pipeline.name);
   const other = replaced.filter(({ content }) => before.get(content.day)?.content.digest !== content.digest);
   const losers = await amendLosers(engine, context.lake, pipeline, other, path.join(taken.folder, 'amended'));
-  const versions = await versionChanges(context, engine, pipeline, {
-    slices: observedSlices([...decided, ...losers]),
+  const replacing = [...decided, ...losers];
+  const ended = await historyChanges(context, engine, pipeline, replacing, current, {
     at: fetch.finished_at,
     fetchId: fetch.fetch_id,
-    outDir: path.join(taken.folder, 'versions'),
+    outDir: taken.folder,
   });
-  const changes = await whatChanges(context, engine, pipeline, [...decided, ...losers]);
+  const changes = await whatChanges(context, engine, pipeline, replacing);
   const days = normalised.slices.map(({ content }) => content.day);
-  await context.lake.commit([...decided, ...losers, ...versions], checkedBy(context, pipeline, taken, days));
+  await context.lake.commit([...replacing, ...ended], checkedBy(context, pipeline, taken, days));
   await context.step('lake-committed', `${pipeline.name} ${range.from}`);
   const drift = [
     ...taken.answer.split.drift.map((d) => ({ pipeline: pipeline.name, fetch_id: fetch.fetch_id, ...d })),

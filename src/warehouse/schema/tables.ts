@@ -15,6 +15,7 @@ import {
   OBSERVED_TO,
   type Pipeline,
   storedColumns,
+  VALID_FROM,
 } from '../../core/pipeline.ts';
 import { quoteName } from '../../engine/duckdb.ts';
 import type { TargetName } from '../target-name.ts';
@@ -45,7 +46,11 @@ export interface TablesDue {
 /** The columns of a pipeline's table, in order. */
 export function tableColumns(pipeline: Pipeline, engine: TargetName): TableColumn[] {
   const types = engine === 'duckdb' ? DUCKDB_TYPE : POSTGRES_TYPE;
-  const required = new Set([...pipeline.columns.filter((c) => c.required).map((c) => c.column), FETCH_COLUMN]);
+  const required = new Set([
+    ...pipeline.columns.filter((c) => c.required).map((c) => c.column),
+    FETCH_COLUMN,
+    VALID_FROM,
+  ]);
   const observedTo = { name: OBSERVED_TO, type: types['utc-time'], isRequired: false };
   return [
     { name: ACCOUNT_COLUMN, type: types.text, isRequired: true },

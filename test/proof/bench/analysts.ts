@@ -64,10 +64,13 @@ async function make(dir: string): Promise<Made> {
   try {
     const maker = new ThreeYears(engine, path.join(dir, 'slices'), ITEMS_A_DAY);
     const lookups = await maker.lookups(FROM, DAYS);
-    const years = await maker.reports(daysOf({ from: FROM, to: LAST }), LAST);
+    const period = { from: FROM, to: LAST };
+    const years = [...(await maker.reports(daysOf(period), LAST)), ...(await maker.histories(daysOf(period), period))];
+    const after = addDays(LAST, 1);
+    const changed = await maker.histories([after], { from: NIGHT[0]!, to: LAST });
     return {
       years: [...lookups, ...years],
-      night: await maker.reports(NIGHT, addDays(LAST, 1)),
+      night: [...(await maker.reports(NIGHT, after)), ...changed],
       days: years.filter(({ content }) => content.day >= NIGHT[0]!),
     };
   } finally {

@@ -69,6 +69,7 @@ function orderItems(day: Day, rows: number, edition: number): string {
     order_utc_time: `TIMESTAMPTZ '${day} 11:00:00+00'`,
     status_group: `'approved'`,
     fetch_id: `'f0bench'`,
+    valid_from: `TIMESTAMPTZ '${day} 03:00:00+00'`,
   };
   const columns = storedColumns(orders).map(
     (c) => `CAST(${values[c.column] ?? 'NULL'} AS ${DUCKDB_TYPE[c.kind]}) AS ${quoteName(c.column)}`,

@@ -1,5 +1,5 @@
 /**
- * Years of a partner's business as slices, made by DuckDB itself: order items with their versions, the two other reports as sums of
+ * Years of a partner's business as slices, made by DuckDB itself: order items with their history, the two other reports as sums of
  * them, the rates and titles of what was sold, and reductions. What the three reports say agrees to the cent. Everything follows
  * from the day, the item's number and `asOf`, the day up to which the service was asked: an item is decided 7 to 30 days after its
  * order, and paid 30 to 49 days after that.
@@ -8,12 +8,12 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { commissionRates } from '../../../pipelines/commission-rates.ts';
 import { commissions } from '../../../pipelines/commissions.ts';
-import { orderItemVersions, orders } from '../../../pipelines/orders.ts';
+import { orderHistory, orders } from '../../../pipelines/orders.ts';
 import { products } from '../../../pipelines/products.ts';
 import { promotions } from '../../../pipelines/promotions.ts';
 import { reductions, reductionsFiles } from '../../../pipelines/reductions.ts';
 import { DUCKDB_TYPE } from '../../../src/core/columns.ts';
-import { addDays, type Day, dayNumber } from '../../../src/core/days.ts';
+import { addDays, type Day, type DayRange, dayNumber } from '../../../src/core/days.ts';
 import { type Pipeline, storedColumns } from '../../../src/core/pipeline.ts';
 import { type Engine, quoteName, quoteText } from '../../../src/engine/duckdb.ts';
 import type { LoadSlice } from '../../../src/warehouse/target.ts';
@@ -39,20 +39,41 @@ export class ThreeYears {
     this.itemsADay = itemsADay;
   }
 
-  /** The slices of four pipelines for each day, as the service told them on `asOf`. */
+  /** The slices of the three reports for each day, as the service told them on `asOf`. */
   async reports(days: readonly Day[], asOf: Day): Promise<LoadSlice[]> {
     const slices: LoadSlice[] = [];
     for (const day of days) {
-      await this.engine.run(`CREATE OR REPLACE TEMP TABLE item AS ${items(day, asOf, this.itemsADay)}`);
-      const versions = VERSIONS.map((v) => select(orderItemVersions, versionValues(day, v), `item WHERE ${v.when}`));
+      await this.items({ from: day, to: day }, asOf);
       slices.push(
-        await this.slice(orders, day, asOf, select(orders, itemValues(day), 'item')),
-        await this.slice(orderItemVersions, day, asOf, versions.join(' UNION ALL ')),
+        await this.slice(orders, day, asOf, select(orders, ITEM, 'item')),
         await this.slice(promotions, day, asOf, `${select(promotions, SHOWN(day), 'item')} GROUP BY ${LABELS}`),
         await this.slice(commissions, day, asOf, `${select(commissions, BOOKED(day), 'item')} GROUP BY ${LABELS}`),
       );
     }
     return slices;
+  }
+
+  /** What the items of `orderDays` were until one of `days`: a slice for each of these on which anything ended. */
+  async histories(days: readonly Day[], orderDays: DayRange): Promise<LoadSlice[]> {
+    const slices: LoadSlice[] = [];
+    for (const day of days) {
+      const earliest = addDays(day, -LAST_CHANGE);
+      const from = earliest > orderDays.from ? earliest : orderDays.from;
+      await this.items(
+        { from, to: orderDays.to < day ? orderDays.to : day },
+        day,
+        `DATE '${day}' IN (decided_on, paid_on)`,
+      );
+      const ended = ENDED.map(({ when, values }) =>
+        select(orderHistory, { ...ITEM, ...values, ...ENDS(day) }, `item WHERE ${when(day)}`),
+      );
+      slices.push(await this.slice(orderHistory, day, day, ended.join(' UNION ALL ')));
+    }
+    return slices.filter(({ content }) => content.rows > 0);
+  }
+
+  private async items(days: DayRange, asOf: Day, where = 'true'): Promise<void> {
+    await this.engine.run(`CREATE OR REPLACE TEMP TABLE item AS ${items(days, asOf, this.itemsADay)} WHERE ${where}`);
   }
 
   /** Titles on the first day, rates on three days, a reductions file every 60 days. */
@@ -105,69 +126,81 @@ function select(pipeline: Pipeline, values: Values, from: string): string {
   return `SELECT ${columns.join(', ')} FROM ${from}`;
 }
 
-/** A row an item: its names, amounts, and the days on which it was decided and paid, if it was by `asOf`. */
-function items(day: Day, asOf: Day, count: number): string {
-  const first = dayNumber(day) * 10_000_000;
+/** A row an item: its day and names, amounts, and the days on which it was decided and paid, if it was by `asOf`. */
+function items({ from, to }: DayRange, asOf: Day, count: number): string {
   return `SELECT *, CASE WHEN decided_on > DATE '${asOf}' THEN 'open' WHEN is_refused THEN 'rejected' ELSE 'approved' END AS status_group,
       NOT is_refused AND paid_on <= DATE '${asOf}' AS is_paid, incl * 100 // 121 AS excl,
       round((incl * 100 // 121) * quantity * 5 / 100.0) AS commission
     FROM (
-      SELECT i, (${first} + i // 2)::VARCHAR AS order_id, (${first} + i)::VARCHAR AS order_item_id, p,
+      SELECT i, order_date, (first + i // 2)::VARCHAR AS order_id, (first + i)::VARCHAR AS order_item_id, p,
         'site ' || (i % 4) AS site_name, (1000 + i % 4)::VARCHAR AS site_code, 'text-link' AS frame_type,
         'campagne ' || (i % 50) AS name, 'sub_' || (i * 13 % 1000) AS sub_id, 1 + h % 3 AS quantity,
         500 + (p * 37) % 20000 AS incl, h // 7 % 100 >= 86 AS is_refused,
-        DATE '${day}' + (7 + h % 24)::INTEGER AS decided_on, DATE '${day}' + (37 + h % 24 + h // 31 % 20)::INTEGER AS paid_on
-      FROM (SELECT i, (i * 7919 + ${dayNumber(day)} * 31) % ${PRODUCTS} AS p, hash(i + ${first}) % 1000003 AS h FROM range(${count}) t(i))
+        order_date + (7 + h % 24)::INTEGER AS decided_on, order_date + (37 + h % 24 + h // 31 % 20)::INTEGER AS paid_on
+      FROM (
+        SELECT i, first, order_date, (i * 7919 + n * 31) % ${PRODUCTS} AS p, hash(i + first) % 1000003 AS h
+        FROM (
+          SELECT n, n * 10000000 AS first, DATE '1970-01-01' + n::INTEGER AS order_date
+          FROM range(${dayNumber(from)}, ${dayNumber(to) + 1}) t(n)
+        ) AS days, range(${count}) t(i)
+      )
     )`;
 }
 
 const cents = (amount: string) => `(${amount}) / 100.0`;
 
-function itemValues(day: Day): Values {
-  return {
-    order_date: `DATE '${day}'`,
-    order_date_time: `'${day} 12:00:00'`,
-    order_id: 'order_id',
-    order_item_id: 'order_item_id',
-    product_title: `'Een mooi product met een titel, nummer ' || p`,
-    product_id: `'93' || lpad(p::VARCHAR, 14, '0')`,
-    chunk_name: `'groep ' || (p % 20)`,
-    ...Object.fromEntries(PLACE.map((label) => [label, label])),
-    status: `CASE status_group WHEN 'open' THEN 'Open' WHEN 'rejected' THEN 'Geweigerd' ELSE 'Geaccepteerd' END`,
-    status_group: 'status_group',
-    quantity: 'quantity',
-    price_excl_vat: cents('excl'),
-    price_incl_vat: cents('incl'),
-    commission_percentage: '5',
-    commission: cents('commission'),
-    status_final: `status_group <> 'open'`,
-    approved_for_payment: 'is_paid',
-    order_local_time: `TIMESTAMP '${day} 12:00:00'`,
-    order_utc_time: `TIMESTAMPTZ '${day} 11:00:00+00'`,
-  };
-}
+/** An item as it is on `asOf`. */
+const ITEM: Values = {
+  order_date: 'order_date',
+  order_date_time: `order_date || ' 12:00:00'`,
+  order_id: 'order_id',
+  order_item_id: 'order_item_id',
+  product_title: `'Een mooi product met een titel, nummer ' || p`,
+  product_id: `'93' || lpad(p::VARCHAR, 14, '0')`,
+  chunk_name: `'groep ' || (p % 20)`,
+  ...Object.fromEntries(PLACE.map((label) => [label, label])),
+  status: `CASE status_group WHEN 'open' THEN 'Open' WHEN 'rejected' THEN 'Geweigerd' ELSE 'Geaccepteerd' END`,
+  status_group: 'status_group',
+  quantity: 'quantity',
+  price_excl_vat: cents('excl'),
+  price_incl_vat: cents('incl'),
+  commission_percentage: '5',
+  commission: cents('commission'),
+  status_final: `status_group <> 'open'`,
+  approved_for_payment: 'is_paid',
+  order_local_time: `order_date + INTERVAL 12 HOUR`,
+  order_utc_time: `order_date + INTERVAL 11 HOUR`,
+  valid_from: `CASE WHEN is_paid THEN paid_on WHEN status_group = 'open' THEN order_date + 1 ELSE decided_on END + INTERVAL 3 HOUR`,
+};
 
-interface ItemVersion {
-  /** SQL: which items have it; since which day; what differs from how the item is now. */
-  readonly when: string;
-  readonly since: (day: Day) => string;
+interface EndedItem {
+  /** SQL: which items were so until that day; what differs from how they are from then on. */
+  readonly when: (day: Day) => string;
   readonly values: Values;
 }
 
-const VERSIONS: readonly ItemVersion[] = [
+const ENDED: readonly EndedItem[] = [
   {
-    when: 'true',
-    since: (day) => `DATE '${addDays(day, 1)}'`,
-    values: { status: `'Open'`, status_group: `'open'`, status_final: 'false', approved_for_payment: 'false' },
+    when: (day) => `decided_on = DATE '${day}'`,
+    values: {
+      ...{ status: `'Open'`, status_group: `'open'`, status_final: 'false' },
+      valid_from: `order_date + 1 + INTERVAL 3 HOUR`,
+    },
   },
-  { when: `status_group <> 'open'`, since: () => 'decided_on', values: { approved_for_payment: 'false' } },
-  { when: 'is_paid', since: () => 'paid_on', values: {} },
+  {
+    when: (day) => `paid_on = DATE '${day}' AND NOT is_refused`,
+    values: { approved_for_payment: 'false', valid_from: `decided_on + INTERVAL 3 HOUR` },
+  },
 ];
 
-function versionValues(day: Day, { since, values }: ItemVersion): Values {
-  const observed = { observed_on: since(day), observed_from: `${since(day)} + INTERVAL 3 HOUR`, is_present: 'true' };
-  return { ...itemValues(day), ...values, ...observed };
-}
+/** An item is paid so many days after its order at the latest. */
+const LAST_CHANGE = 79;
+
+const ENDS = (day: Day): Values => ({
+  valid_to: `TIMESTAMPTZ '${day} 03:00:00+00'`,
+  ended_by: `'changed'`,
+  ended_on: `DATE '${day}'`,
+});
 
 const labels: Values = Object.fromEntries(PLACE.map((label) => [label, label]));
 

@@ -84,7 +84,7 @@ it('a night that fails, drift, and a report that stays away are told with their 
   await tell(world, settings);
   passHours(2);
   await tell(world, settings);
-  const key = 'run/order-item-versions+orders';
+  const key = 'run/orders+orders-history';
   expect(sent(hook).slice(1)).toEqual([`firing ${key}:new`, 'firing late/orders:new']);
   expect(hook.bodies[1]).toContain('the run \\"run orders\\" failed (http_400)');
   world.sandbox.clearFaults();

@@ -27,14 +27,22 @@ afterAll(async () => {
 const typed = (words: readonly string[], home = world.home): Promise<Typed> =>
   typedIn(world, words, { env: { PARTNER_ETL_HOME: home } });
 
-const MINUTES = `REPLACE (date_trunc('minute', observed_from) AS observed_from, date_trunc('minute', observed_to) AS observed_to)`;
-const TABLES = ['fact_promotion_day', 'fact_order_item', 'fact_commission_day', 'order_item_version'];
+const minutes = (column: string) => `date_trunc('minute', ${column}) AS ${column}`;
+/** Tables, and their columns of instants. */
+const TABLES: Readonly<Record<string, readonly string[]>> = {
+  fact_promotion_day: [],
+  fact_order_item: ['valid_from'],
+  fact_commission_day: [],
+  fact_order_item_history: ['valid_from', 'valid_to'],
+};
 
 /** Every row of the facts, without what tells which fetch brought it and when, which waits for the shared budget move by seconds. */
 async function factsOf(home = world.home): Promise<string> {
-  const rows = (table: string) =>
-    `SELECT '${table}' || row::VARCHAR AS row FROM (SELECT * EXCLUDE (fetch_id, loaded_at) ${table === 'order_item_version' ? MINUTES : ''} FROM warehouse.${table}) AS row`;
-  const sql = `${TABLES.map(rows).join(' UNION ALL ')} ORDER BY 1`;
+  const rows = ([table, instants]: readonly [string, readonly string[]]) => {
+    const replaced = instants.length > 0 ? `REPLACE (${instants.map(minutes).join(', ')})` : '';
+    return `SELECT '${table}' || row::VARCHAR AS row FROM (SELECT * EXCLUDE (fetch_id, loaded_at) ${replaced} FROM warehouse.${table}) AS row`;
+  };
+  const sql = `${Object.entries(TABLES).map(rows).join(' UNION ALL ')} ORDER BY 1`;
   return (await typed(['sql', sql, '--format', 'csv', '--limit', '100000'], home)).out;
 }
 
@@ -57,11 +65,14 @@ async function restored(file: string): Promise<string> {
 
 /** Between the first two lies a commit of the lake, between the last two the rest of the run but its publication. */
 const MOMENTS: readonly Step[] = ['answer-received', 'lake-committed', 'publishing'];
-const TORN = ['promotions', 'orders', 'order-item-versions'];
+const TORN = ['promotions', 'orders', 'orders-history'];
 /** What the facts are after the first night, and after the second. */
 let facts: { readonly first: string; readonly second: string };
 
 beforeAll(async () => {
+  expect((await world.night()).exitCode).toBe(0);
+  world.sandbox.change({ kind: 'restate-item', ...world.itemOn(world.lookback().to), values: { productTitle: 'Y' } });
+  world.clock.set(world.clock.now() + 3_600_000);
   expect((await world.night()).exitCode).toBe(0);
   const first = await factsOf();
   await backUp(path.join(place, 'rest.tar'));
@@ -119,8 +130,10 @@ describe('a copy of the home directory', () => {
     const fixes = new Set(differences.filter(({ hop }) => hop === 'lake').map(({ fix }) => fix));
     expect(fixes.size).toBeGreaterThan(1);
     for (const fix of fixes) {
-      expect(fix).toMatch(/^partner-etl replay [a-z-]+ --from \S+ --to \S+$/);
-      expect((await typed([...fix.split(' ').slice(1), '--quiet'], home)).code).toBe(0);
+      expect(fix).toMatch(/^partner-etl (?:replay [a-z-]+ --from \S+ --to \S+|rebuild --history)$/);
+      const { code: left } = await typed([...fix.split(' ').slice(1), '--quiet'], home);
+      // Until the history is made again, which is the last fix, what adds to it waits for that.
+      if (!fix.includes('orders --from')) expect(left).toBe(0);
     }
     await expectHealed(home);
   });

@@ -41,7 +41,7 @@ const kept = async () => [
   )),
   ...(await rowsOf(
     world,
-    'SELECT observed_from, count(*), count(DISTINCT order_item_id) FROM warehouse.order_item_version GROUP BY ALL ORDER BY ALL',
+    'SELECT valid_from, ended_by, count(*), count(DISTINCT order_item_id) FROM warehouse.fact_order_item_version GROUP BY ALL ORDER BY ALL',
   )),
   ...(await rowsOf(
     world,
@@ -53,7 +53,7 @@ const kept = async () => [
 const versions = () =>
   rowsOf(
     world,
-    'SELECT observed_from, is_present, count(*) FROM warehouse.order_item_version GROUP BY ALL ORDER BY ALL',
+    'SELECT valid_from, ended_by, count(*) FROM warehouse.fact_order_item_version GROUP BY ALL ORDER BY ALL',
   );
 
 async function putBack(home: string): Promise<void> {
@@ -87,7 +87,7 @@ describe('an erasure', () => {
       /^lake\/fact_order_item\/.+\.parquet$/,
       /^held\/fact_order_item/,
       /^rejects\/fact_order_item/,
-      /^lake\/order_item_version/,
+      /^lake\/fact_order_item_history/,
       /^lake\/fact_promotion_day/,
       /^lake\/fact_commission_day/,
       /^lake\/push_link/,

@@ -10,7 +10,15 @@ export const REPORTS = [
 export type Report = (typeof REPORTS)[number];
 
 /** Columns that the service does not send: ours, or made from others. */
-const OURS = new Set(['account', 'fetch_id', 'loaded_at', 'order_local_time', 'order_utc_time', 'status_group']);
+const OURS = new Set([
+  'account',
+  'fetch_id',
+  'loaded_at',
+  'order_local_time',
+  'order_utc_time',
+  'status_group',
+  'valid_from',
+]);
 
 /** The name of a field as a column. */
 function columnOf(field: string): string {
@@ -44,7 +52,7 @@ const SLICED: readonly (readonly [string, string, string])[] = [
   ['promotions', 'fact_promotion_day', 'promotion_date'],
   ['orders', 'fact_order_item', 'order_date'],
   ['commissions', 'fact_commission_day', 'order_date'],
-  ['order-item-versions', 'order_item_version', 'order_date'],
+  ['orders-history', 'fact_order_item_history', 'ended_on'],
   ['commission-rates', 'fact_commission_rate', 'observed_on'],
   ['commission-reductions', 'fact_commission_reduction', 'observed_on'],
   ['reductions', 'reduction_line', 'observed_on'],

@@ -12,10 +12,10 @@ interface Snapshot {
   readonly isAfterDeath: boolean;
 }
 
-/** Columns that only versions have, or that the service does not send. */
+/** Columns that the service does not send. */
 const ASIDE = new Set([
   ...['account', 'fetch_id', 'loaded_at', 'order_local_time', 'order_utc_time', 'status_group'],
-  ...['observed_on', 'observed_from', 'observed_to', 'is_present'],
+  ...['valid_from', 'valid_to', 'ended_by'],
 ]);
 
 export class HistoryModel {
@@ -36,8 +36,8 @@ export class HistoryModel {
     for (const { at, states, told, isAfterDeath } of this.snapshots) {
       const then = `TIMESTAMPTZ '${at}'`;
       const rows = await reader.rows(
-        'warehouse.order_item_version',
-        `is_present AND observed_from <= ${then} AND (observed_to IS NULL OR observed_to > ${then})`,
+        'warehouse.fact_order_item_version',
+        `valid_from <= ${then} AND (valid_to IS NULL OR valid_to > ${then})`,
       );
       const held = byDay(rows, 'order_date', ASIDE);
       for (const [day, certain] of states) {

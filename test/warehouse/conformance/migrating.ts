@@ -222,7 +222,9 @@ function tableComment(bench: Bench, pipeline: Pipeline): string {
 function declaredColumns(bench: Bench, pipeline: Pipeline) {
   const types = isDuckdb(bench) ? DUCKDB_TYPE : POSTGRES_TYPE;
   const observedTo = [OBSERVED_TO, types['utc-time'], true, 'when the next version was first seen; null: holds now'];
-  const required = new Set(pipeline.columns.filter((c) => c.required).map((c) => c.column)).add('fetch_id');
+  const required = new Set(pipeline.columns.filter((c) => c.required).map((c) => c.column))
+    .add('fetch_id')
+    .add('valid_from');
   return [
     ['account', types.text, false, 'the partner account that the row belongs to'],
     ...storedColumns(pipeline).map((c) => [c.column, types[c.kind], !required.has(c.column), c.about]),

@@ -50,7 +50,9 @@ export function publishing(newWarehouse: NewWarehouse): void {
       expect(await rowsOf(target, 'SELECT pipeline, slice_day, item, raw FROM etl.reject')).toEqual([
         ['promotions', FIRST, '7', '{"x":1}'],
       ]);
-      expect(receiptsOf(await target.receipts(), 'orders')).toEqual(new Map([[FIRST, sold.content.digest]]));
+      expect(receiptsOf(await target.receipts(), 'orders')).toEqual(
+        new Map([[FIRST, { digest: sold.content.digest, fetch_id: sold.content.fetch_id }]]),
+      );
       expect(await target.exists()).toBe(true);
       expect((await target.state()).lastRunId).toBe('r1');
     });

@@ -2,11 +2,12 @@ import { describe, expect, test } from 'vitest';
 import { commissionReductions } from '../../../pipelines/commission-rates.ts';
 import { commissions } from '../../../pipelines/commissions.ts';
 import { pipelines } from '../../../pipelines/index.ts';
-import { orderItemVersions, orders } from '../../../pipelines/orders.ts';
+import { orderHistory, orders } from '../../../pipelines/orders.ts';
 import { promotions } from '../../../pipelines/promotions.ts';
 import { pushDeliveries, pushMessages } from '../../../pipelines/push-messages.ts';
 import { reductions } from '../../../pipelines/reductions.ts';
 import { subscriptions } from '../../../pipelines/subscriptions.ts';
+import type { Day } from '../../../src/core/days.ts';
 import type { Pipeline } from '../../../src/core/pipeline.ts';
 import { readChecks } from '../../../src/warehouse/checks.ts';
 import { day, publicationOf, type RowText } from '../../support/slices.ts';
@@ -14,6 +15,9 @@ import { type NewWarehouse, useBench } from '../bench.ts';
 
 const FIRST = day('2026-05-01');
 const SECOND = day('2026-05-02');
+const THIRD = day('2026-05-03');
+const FOURTH = day('2026-05-04');
+const FIFTH = day('2026-05-05');
 const item = (id: string, more: RowText = {}): RowText => ({ order_id: id, order_item_id: '1', ...more });
 
 /** Each fact that a check is about, with a row that is right and one that breaks it. */
@@ -39,8 +43,10 @@ const FACTS: readonly (readonly [string, Pipeline, RowText, RowText])[] = [
   ],
 ];
 
-const version = (id: string, on: string, more: RowText = {}): RowText =>
-  item(id, { observed_on: on, observed_from: `${on} 03:00:00+00`, is_present: 'true', ...more });
+/** An item as it was from one day to the next, at three o'clock. */
+const was = (id: string, from: Day, to: Day, more: RowText = {}): RowText =>
+  item(id, { order_date: FIRST, valid_from: at(from), valid_to: at(to), ended_by: 'changed', ended_on: to, ...more });
+const at = (on: Day): string => `${on} 03:00:00+00`;
 
 const message = (id: string, deliveries: string): RowText => ({
   retailer_id: '1',
@@ -121,38 +127,60 @@ export function shippedChecks(newWarehouse: NewWarehouse): void {
       },
     );
 
-    test.each([
-      ['two current versions', 'NULL', FIRST],
-      ['no current version', 'observed_from', SECOND],
-    ])('an order item that has %s is found', async (_, ends, on) => {
-      const { target, maker, warehouse } = bench;
-      const checks = await shipped();
-      const made = [FIRST, SECOND].map((seen) => maker.make(orderItemVersions, seen, [version('a', seen)]));
-      const there = maker.make(orders, SECOND, [item('a')]);
-      await target.publish(publicationOf('r1', await Promise.all([...made, there]), { checks }));
-      expect(await target.broken(checks)).toEqual([]);
-      await warehouse.execute(`UPDATE warehouse.order_item_version SET observed_to = ${ends}`);
-      const told = { check: 'order_items_versions', severity: 'block', day: on, rows: 1 };
-      expect(await target.broken(checks)).toMatchObject([told]);
+    test('an item that changed, went, came back on another day and moved has a history without a flaw', async () => {
+      const { target, maker } = bench;
+      const slices = [
+        maker.make(orders, FIRST, [item('b', { valid_from: at(SECOND) })]),
+        maker.make(orderHistory, SECOND, [was('a', FIRST, SECOND), was('b', FIRST, SECOND)]),
+        maker.make(orderHistory, THIRD, [was('a', SECOND, THIRD, { ended_by: 'gone' })]),
+        maker.make(orderHistory, FIFTH, [was('a', FOURTH, FIFTH, { order_date: THIRD, ended_by: 'moved' })]),
+        maker.make(orders, SECOND, [item('a', { valid_from: at(FIFTH) })]),
+      ];
+      const publication = publicationOf('r1', await Promise.all(slices), { checks: await shipped() });
+      expect(await target.publish(publication)).toMatchObject({ slices: 5, warnings: [] });
     });
 
-    test('versions that do not add up to the items of their day block, whichever of the two is new', async () => {
+    test.each<[string, readonly RowText[], RowText | null]>([
+      ['that ended before it began', [was('a', FOURTH, THIRD)], null],
+      ['that overlaps another one', [was('a', SECOND, FOURTH), was('a', FIRST, THIRD)], null],
+      ['that holds another one', [was('a', FIRST, FOURTH), was('a', SECOND, THIRD)], null],
+      [
+        'whose item is as it is now since before it ended',
+        [was('a', FIRST, THIRD)],
+        item('a', { valid_from: at(SECOND) }),
+      ],
+      [
+        'whose item is as it is now since before it began',
+        [was('a', SECOND, THIRD)],
+        item('a', { valid_from: at(FIRST) }),
+      ],
+    ])('a row of the history %s blocks', async (_, rows, now) => {
       const { target, maker } = bench;
       const checks = await shipped();
-      const price = (price_excl_vat: string) => ({ price_excl_vat, price_incl_vat: price_excl_vat });
-      const items = await maker.make(orders, FIRST, [item('a', price('1'))]);
-      const agreeing = await maker.make(orderItemVersions, FIRST, [version('a', FIRST, price('1'))]);
-      const differing = await maker.make(orderItemVersions, FIRST, [version('a', FIRST, price('2'))]);
-      const gone = await maker.make(orders, FIRST, []);
-      const unversioned = await maker.make(orders, SECOND, [item('b')]);
-      await target.publish(publicationOf('r1', [items, agreeing, unversioned], { checks }));
-      const refused = { code: 'check', broken: [{ check: 'order_items_versions', pipeline: 'orders', day: FIRST }] };
-      await expect(target.publish(publicationOf('r2', [differing], { checks }))).rejects.toMatchObject(refused);
-      await expect(target.publish(publicationOf('r3', [gone], { checks }))).rejects.toMatchObject(refused);
-      const released = new Set([differing.content.digest]);
-      const { warnings } = await target.publish(publicationOf('r4', [differing], { checks, released }));
-      expect(warnings).toMatchObject([{ day: FIRST, fetch_id: differing.content.fetch_id }]);
-      expect(await target.broken(checks)).toMatchObject([{ check: 'order_items_versions', day: FIRST, rows: 1 }]);
+      const sound = [was('b', FIRST, THIRD), was('c', FIRST, THIRD)];
+      const days = [THIRD, FOURTH].map((on) =>
+        maker.make(
+          orderHistory,
+          on,
+          [...sound, ...rows].filter((row) => row.ended_on === on),
+        ),
+      );
+      const slices = [...days, maker.make(orders, FIRST, now ? [now] : [])];
+      const broken = [{ check: 'order_items_history', pipeline: 'orders-history', rows: 1 }];
+      const publishing = target.publish(publicationOf('r1', await Promise.all(slices), { checks }));
+      await expect(publishing).rejects.toMatchObject({ code: 'check', broken });
+    });
+
+    test('the history is looked at for items that ended on the days in hand', async () => {
+      const { target, maker } = bench;
+      const bad = await maker.make(orderHistory, SECOND, [was('a', THIRD, SECOND)]);
+      const released = new Set([bad.content.digest]);
+      const checks = await shipped();
+      const { warnings } = await target.publish(publicationOf('r1', [bad], { checks, released }));
+      expect(warnings).toMatchObject([{ check: 'order_items_history', day: SECOND, rows: 1 }]);
+      const next = await maker.make(orderHistory, THIRD, [was('b', FIRST, THIRD)]);
+      expect(await target.publish(publicationOf('r2', [next], { checks }))).toMatchObject({ slices: 1, warnings: [] });
+      expect(await target.broken(checks)).toMatchObject([{ check: 'order_items_history', day: SECOND, rows: 1 }]);
     });
 
     test.each<[string, Pipeline, RowText]>([

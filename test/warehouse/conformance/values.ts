@@ -136,7 +136,7 @@ export function values(newWarehouse: NewWarehouse): void {
 
     test('a row may be NULL in all that is not required', async () => {
       await load([{}]);
-      const required = ['order_date', 'order_id', 'order_item_id', 'fetch_id'];
+      const required = ['order_date', 'order_id', 'order_item_id', 'fetch_id', 'valid_from'];
       const free = storedColumns(orders).filter((c) => !required.includes(c.column));
       const [row] = await rowsOf(
         bench.target,

@@ -2,8 +2,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { addDays, type Day } from '../../../src/core/days.ts';
+import type { Sight } from '../../support/order-sights.ts';
 import type { NewWarehouse } from '../bench.ts';
-import { DAY, emptyDays, type Histories, OPEN, type Sight, slicesAt, useScene } from './order-scenes.ts';
+import { DAY, emptyDays, type Histories, OPEN, slicesAt, useScene } from './order-scenes.ts';
 
 /** States that a fetch may show: nothing new, gone, or an item on one of two days. */
 const SIGHTS = fc.oneof(

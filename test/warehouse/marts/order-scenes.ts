@@ -1,8 +1,9 @@
-/** Histories of order items as the lake hands them over: what each fetch showed of an item → versions, and facts as they are now. */
+/** Histories of order items as the lake hands them over: what each fetch showed of an item → what it is, and what it was. */
 import { afterAll, beforeAll } from 'vitest';
-import { orderItemVersions, orders } from '../../../pipelines/orders.ts';
+import { orders } from '../../../pipelines/orders.ts';
 import { addDays, type Day } from '../../../src/core/days.ts';
 import type { LoadSlice, Publication, Target } from '../../../src/warehouse/target.ts';
+import { orderSlices, type Sight } from '../../support/order-sights.ts';
 import { day, publicationOf, type RowText, SliceMaker } from '../../support/slices.ts';
 import { type NewWarehouse, rowsOf, type Warehouse } from '../bench.ts';
 
@@ -20,15 +21,7 @@ export const APPROVED: RowText = { ...OPEN, status_group: 'approved' };
 export const PAID: RowText = { ...APPROVED, status_final: 'true', approved_for_payment: 'true' };
 export const REJECTED: RowText = { ...OPEN, commission: '0.8', status_group: 'rejected' };
 
-/** What one fetch showed of an item: on which day it was and what it said; without values, that it was gone from that day. */
-export interface Sight {
-  /** `yyyy-mm-dd hh:mm`, UTC. */
-  readonly at: string;
-  readonly on: Day;
-  readonly values: RowText | null;
-}
-
-/** Item → what was seen of it, oldest first. */
+/** Item → what was seen of it, oldest first; `at` is `yyyy-mm-dd hh:mm`, UTC. */
 export type Histories = Readonly<Record<string, readonly Sight[]>>;
 
 export interface Scene {
@@ -56,30 +49,13 @@ export function useScene(newWarehouse: NewWarehouse, build: (scene: Scene) => Pr
   return scene;
 }
 
-/** The slices of facts and of versions as they are after a fetch, of all days that any sight names. */
+/** The slices of order items and of their history as they are after a fetch, of all days that any sight names. */
 export function slicesAt(maker: SliceMaker, histories: Histories, at: string): Promise<LoadSlice[]> {
   const items = Object.entries(histories).map(([name, sights]) => ({
-    key: { order_id: 'o1', order_item_id: name },
-    sights: sights.filter((sight) => sight.at <= at),
+    ...{ order_id: 'o1', order_item_id: name },
+    sights: sights.filter((sight) => sight.at <= at).map((sight) => ({ ...sight, at: `${sight.at}:00+00` })),
   }));
-  const versions = items.flatMap(({ key, sights }) => sights.map((sight) => versionOf(key, sight)));
-  const facts = items.flatMap(({ key, sights }) => {
-    const now = sights.at(-1);
-    return now?.values ? [{ order_date: now.on, ...key, ...now.values }] : [];
-  });
-  const days = new Set(versions.map((row) => row.order_date as Day));
-  const ofDay = (rows: readonly RowText[], day: Day) => rows.filter((row) => row.order_date === day);
-  return Promise.all(
-    [...days].flatMap((day) => [
-      maker.make(orders, day, ofDay(facts, day)),
-      maker.make(orderItemVersions, day, ofDay(versions, day)),
-    ]),
-  );
-}
-
-function versionOf(key: RowText, { at, on, values }: Sight): RowText {
-  const seen = { observed_on: at.slice(0, 10), observed_from: `${at}:00+00`, is_present: String(values !== null) };
-  return { order_date: on, ...key, ...values, ...seen };
+  return Promise.all(orderSlices(maker, items));
 }
 
 /** Slices without orders, so that days count as loaded. */

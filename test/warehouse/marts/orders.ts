@@ -1,6 +1,7 @@
 /** What the marts of orders say of a few items whose whole story is known; of many that are made up, and of payments: the files beside. */
 import { describe, expect, test } from 'vitest';
 import type { Day } from '../../../src/core/days.ts';
+import type { Sight } from '../../support/order-sights.ts';
 import { day, type RowText } from '../../support/slices.ts';
 import type { NewWarehouse } from '../bench.ts';
 import { orderHistories } from './order-histories.ts';
@@ -13,7 +14,6 @@ import {
   OPEN,
   PAID,
   REJECTED,
-  type Sight,
   slicesAt,
   useScene,
 } from './order-scenes.ts';

@@ -1,9 +1,10 @@
 /** Cases of the reconciliation: what the three reports tell of a day, and what was seen of its order items before. */
 import { commissions } from '../../../pipelines/commissions.ts';
-import { orderItemVersions, orders } from '../../../pipelines/orders.ts';
+import { orders } from '../../../pipelines/orders.ts';
 import { promotions } from '../../../pipelines/promotions.ts';
 import { addDays, type Day } from '../../../src/core/days.ts';
 import type { LoadSlice } from '../../../src/warehouse/target.ts';
+import { orderSlices } from '../../support/order-sights.ts';
 import { day, type RowText, type SliceMaker } from '../../support/slices.ts';
 
 const FIRST = day('2026-03-01');
@@ -330,37 +331,17 @@ export const dayOf = (index: number): Day => addDays(FIRST, index);
 export function slicesOf(maker: SliceMaker, on: Day, told: Told): Promise<LoadSlice>[] {
   const { items = TWO_ITEMS, promotions: shown = [SHOWN], commissions: booked = [BOOKED] } = told;
   const at = (time = '23:00') => `${addDays(on, 1)}T${time}:00.000Z`;
-  const rows = Object.entries(items).flatMap(([name, sights]) => {
-    const [order = '', item = ''] = name.split(' ');
-    const key = { order_id: `${on} ${order}`, order_item_id: item };
-    return sights.map(({ from, says, by = 0 }, i) => ({
-      on: addDays(on, by),
-      isNow: i === sights.length - 1 && says !== null,
-      fact: { ...key, ...says },
-      version: {
-        ...key,
-        ...says,
-        observed_on: addDays(on, 1),
-        observed_from: at(from),
-        is_present: String(says !== null),
-      },
-    }));
-  });
-  const days = [...new Set([on, ...rows.map((row) => row.on)])];
   const content = (time?: string) => ({ content: { fetched_at: at(time) } });
+  const seen = Object.entries(items).map(([name, sights]) => {
+    const [order = '', item = ''] = name.split(' ');
+    return {
+      order_id: `${on} ${order}`,
+      order_item_id: item,
+      sights: sights.map(({ from, says, by = 0 }) => ({ at: at(from), on: addDays(on, by), values: says })),
+    };
+  });
   return [
-    ...days.flatMap((sliceDay) => {
-      const here = rows.filter((row) => row.on === sliceDay);
-      const facts = here.filter((row) => row.isNow).map((row) => row.fact);
-      return [
-        maker.make(orders, sliceDay, facts, content()),
-        maker.make(
-          orderItemVersions,
-          sliceDay,
-          here.map((row) => row.version),
-        ),
-      ];
-    }),
+    ...(seen.length === 0 ? [maker.make(orders, on, [], content())] : orderSlices(maker, seen, content())),
     ...(shown ? [maker.make(promotions, on, shown, content(told.promotionsAt))] : []),
     ...(booked ? [maker.make(commissions, on, booked, content(told.commissionsAt))] : []),
   ];

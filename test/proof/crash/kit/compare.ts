@@ -6,7 +6,7 @@
 import { DuckDBInstance } from '@duckdb/node-api';
 import pg from 'pg';
 import { pipelines } from '../../../../pipelines/index.ts';
-import { OBSERVED_FROM, storedColumns } from '../../../../src/core/pipeline.ts';
+import { OBSERVED_FROM, storedColumns, VALID_FROM, VALID_TO } from '../../../../src/core/pipeline.ts';
 import type { Scene } from './scene.ts';
 
 /**
@@ -27,6 +27,9 @@ const ASIDE = [
   'loaded_at',
   'observed_from',
   'observed_to',
+  'valid_from',
+  'valid_to',
+  'ended_on',
   'fetched_at',
   'superseded_at',
   'held_at',
@@ -50,7 +53,9 @@ const ASIDE_WHEN_FIXED = ['asked_by'];
 const NOT_WHEN_FIXED = ['etl.run', 'etl.fetch', 'etl.drift_by_fetch'];
 
 /** Their digests are of times as well. */
-const timed = pipelines.filter((one) => storedColumns(one).some(({ column }) => column === OBSERVED_FROM));
+const timed = pipelines.filter((one) =>
+  storedColumns(one).some(({ column }) => [OBSERVED_FROM, VALID_TO].includes(column)),
+);
 
 function receipts(extent: Extent): string {
   const isTimed = `pipeline IN (${timed.map(({ name }) => `'${name}'`).join(', ')})`;
@@ -119,9 +124,12 @@ async function tablesOf(ask: Ask): Promise<Map<string, string[]>> {
 function rowsOf(table: string, columns: readonly string[], extent: Extent): string {
   const aside = extent === 'fixed' ? [...ASIDE, ...ASIDE_WHEN_FIXED] : ASIDE;
   const kept = columns.filter((column) => !aside.includes(column)).map((column) => `CAST("${column}" AS text)`);
-  const things = pipelines.find((pipeline) => `warehouse.${pipeline.table}` === table)?.versions?.of;
+  const pipeline = pipelines.find((one) => `warehouse.${one.table}` === table);
+  const [things, from] = pipeline?.isHistory
+    ? [pipeline.key?.filter((column) => column !== VALID_FROM), VALID_FROM]
+    : [pipeline?.versions?.of, OBSERVED_FROM];
   const place = things
-    ? [`dense_rank() OVER (PARTITION BY ${things.map((c) => `"${c}"`).join(', ')} ORDER BY observed_from)`]
+    ? [`dense_rank() OVER (PARTITION BY ${things.map((c) => `"${c}"`).join(', ')} ORDER BY ${from})`]
     : [];
   const isCurrent = columns.includes('observed_to') ? ['observed_to IS NULL'] : [];
   return `SELECT ${[...kept, ...place, ...isCurrent].join(', ')} FROM ${table}`;

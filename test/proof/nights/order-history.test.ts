@@ -1,9 +1,9 @@
-/** The history of order items: a version for every change and for none else, and the orders as they were known at any instant. */
+/** The history of order items: a row for every change and for nothing else, and the orders as they were known at any instant. */
 import { rm, truncate } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { addDays, type Day } from '../../../src/core/days.ts';
-import { runRebuild, runRelease, runReplay } from '../../../src/run/again.ts';
+import { runRebuild, runRebuildHistory, runRelease, runReplay } from '../../../src/run/again.ts';
 import type { Step } from '../../../src/run/context.ts';
 import { runBackfill } from '../../../src/run/night.ts';
 import { verify } from '../../../src/run/verify/verify.ts';
@@ -35,23 +35,26 @@ const later = () => world.clock.set(world.clock.now() + 3_600_000);
 const replay = (range = world.lookback()) => world.within((context) => runReplay(context, 'orders', range));
 const iso = (ms: number) => new Date(ms).toISOString();
 
-/** The versions of an item, oldest first: its day, its title's first letter, whether it is there, whether it is the last one. */
-const versionsOf = (orderItemId: string) =>
+/** What an item was and is, oldest first: its day, its title's first letter, and why it ended; `-` for what is now. */
+const lifeOf = (orderItemId: string) =>
   rowsOf(
     world,
-    `SELECT order_date, coalesce(product_title[:1], '-'), is_present, observed_to IS NULL FROM warehouse.order_item_version
-     WHERE order_item_id = '${orderItemId}' ORDER BY observed_from`,
+    `SELECT order_date, coalesce(product_title[:1], '-'), coalesce(ended_by, '-') FROM warehouse.fact_order_item_version
+     WHERE order_item_id = '${orderItemId}' ORDER BY valid_from`,
   );
-const countVersions = async () => Number((await rowsOf(world, 'SELECT count(*) FROM warehouse.order_item_version'))[0]);
+const countHistory = async () =>
+  Number((await rowsOf(world, 'SELECT count(*) FROM warehouse.fact_order_item_history'))[0]);
 
 const history = () =>
-  rowsOf(world, 'SELECT * EXCLUDE (loaded_at, fetch_id) FROM warehouse.order_item_version ORDER BY ALL');
-/** The file of the lake that holds the versions of a day. */
-const versionsFile = (day: Day) =>
-  world.within(async ({ lake }) => {
-    const entry = (await lake.slices('order-item-versions')).get(day);
-    return entry && lake.rowsFile(entry);
-  });
+  rowsOf(world, 'SELECT * EXCLUDE (loaded_at, fetch_id) FROM warehouse.fact_order_item_version ORDER BY ALL');
+/** Files of the lake with their days. */
+const filesOf = (name: string) =>
+  world.within(async ({ lake }) =>
+    [...(await lake.slices(name))].map(([day, entry]) => ({ day, file: lake.rowsFile(entry) ?? '' })),
+  );
+const historyFiles = () => filesOf('orders-history');
+const fileOf = async (on: Day) => (await filesOf('orders')).find(({ day }) => day === on)?.file ?? '';
+const rebuildHistory = () => world.within(runRebuildHistory);
 
 const COLUMNS = 'order_date, order_id, order_item_id, product_title, status, quantity, price_excl_vat, commission';
 const known = async (at: string) =>
@@ -81,37 +84,37 @@ const restate = (day: Day, productTitle: string) => {
   return item;
 };
 
-describe('a version is written', () => {
-  it('for every item that is first seen, and for none in a night that brings nothing new', async () => {
-    const first = await facts();
-    expect(first.length).toBeGreaterThan(0);
-    expect(await countVersions()).toBe(first.length);
+describe('the history gets a row', () => {
+  it('for no item that is first seen, and for none in a night that brings nothing new', async () => {
+    expect((await facts()).length).toBeGreaterThan(0);
+    expect(await countHistory()).toBe(0);
     later();
     expect((await night()).published.map(({ result }) => result)).toEqual([null]);
+    expect(await countHistory()).toBe(0);
     await expectSound();
   });
 
   it('for the item that changed, and only for it', async () => {
-    const before = await countVersions();
     const day = world.lookback().from;
     const { orderItemId } = restate(day, 'Xylofoon');
     later();
     await night();
-    expect(await countVersions()).toBe(before + 1);
-    expect((await versionsOf(orderItemId)).map((line) => line.slice(11))).toEqual([
-      expect.stringMatching(/ true false$/),
-      'X true true',
+    expect(await countHistory()).toBe(1);
+    expect((await lifeOf(orderItemId)).map((line) => line.slice(11))).toEqual([
+      expect.stringMatching(/^\S changed$/),
+      'X -',
     ]);
     await expectSound();
   });
 
-  it('as gone for an item that vanished, which keeps its day', async () => {
+  it('for an item that vanished', async () => {
     const day = world.lookback().from;
     const item = world.itemOn(day);
     world.sandbox.change({ kind: 'vanish-item', ...item });
     later();
     await night();
-    expect((await versionsOf(item.orderItemId)).at(-1)).toBe(`${day} - false true`);
+    const [was = ''] = await lifeOf(item.orderItemId);
+    expect(await lifeOf(item.orderItemId)).toEqual([`${was.slice(0, 12)} gone`]);
     await expectSound();
   });
 
@@ -128,7 +131,8 @@ describe('a version is written', () => {
       later();
       await night();
     }
-    expect((await versionsOf(item.orderItemId)).map((line) => line.split(' ')[0])).toEqual([from, to, from, to]);
+    const life = (await lifeOf(item.orderItemId)).map((line) => line.replace(/ \S /, ' '));
+    expect(life).toEqual([`${from} moved`, `${to} moved`, `${from} moved`, `${to} -`]);
     await expectSound();
   });
 });
@@ -145,19 +149,19 @@ describe('an item that one run found gone, and the next one of the same day on a
     await between();
     later();
     await world.within((context) => runBackfill(context, ['orders'], { from: to, to }, false));
-    const days = await versionsOf(item.orderItemId);
-    return { then, days: days.map((line) => line.replace(/ \S+/, '')), from, to };
+    const life = await lifeOf(item.orderItemId);
+    return { then, life: life.map((line) => line.replace(/ \S /, ' ')), from, to };
   }
 
   it('was gone in between, also when the history is made again', async () => {
-    const { then, days, from, to } = await goneThenFound(async () => undefined);
-    expect(days).toEqual([`${from} true false`, `${from} false false`, `${to} true true`]);
+    const { then, life, from, to } = await goneThenFound(async () => undefined);
+    expect(life).toEqual([`${from} gone`, `${to} -`]);
     expect(await known(then.at)).toEqual(then.facts);
     await expectSound();
     const before = await history();
-    await truncate((await versionsFile(from)) ?? '', 100);
+    for (const { file } of await historyFiles()) await truncate(file, 100);
     later();
-    await replay({ from, to: from });
+    expect((await rebuildHistory()).errors).toEqual([]);
     expect(await history()).toEqual(before);
     await loseLake(world.home);
     await rm(path.join(world.home, 'warehouse.duckdb'));
@@ -168,31 +172,30 @@ describe('an item that one run found gone, and the next one of the same day on a
   });
 
   it('moved where the first run was killed, so that nobody could read that it was gone', async () => {
-    const { days, from, to } = await goneThenFound(async () => {
+    const { life, from, to } = await goneThenFound(async () => {
       await world.within(async ({ state }) => {
         const [run] = await lastRuns(state.db, 1);
         await endRun(state, { ...run!, ended_at: null, result: null, exit_code: null, summary: null }, []);
       });
     });
-    expect(days).toEqual([`${from} true false`, `${to} true true`]);
+    expect(life).toEqual([`${from} moved`, `${to} -`]);
     await expectSound();
   });
 });
 
 describe('a day that is held', () => {
-  it('brings no version until it is released, and then as of the answer that showed it', async () => {
+  it('adds nothing until it is released, and then as of the answer that showed it', async () => {
     const day = addDays(world.lookback().from, 1);
-    const before = await countVersions();
     const items = truth(day, day).length;
     world.sandbox.change({ kind: 'empty-day', report: 'orders', day });
     later();
     const shown = world.clock.now();
     expect((await night()).exitCode).toBe(3);
-    expect(await countVersions()).toBe(before);
+    expect(await countHistory()).toBe(0);
     await expectSound();
     later();
     await world.within((context) => runRelease(context, 'orders', day));
-    expect(await countVersions()).toBe(before + items);
+    expect(await countHistory()).toBe(items);
     await expectSound();
     expect((await known(iso(shown - 1000))).filter((line) => line.startsWith(day))).toHaveLength(items);
     expect((await known(iso(shown + 600_000))).filter((line) => line.startsWith(day))).toEqual([]);
@@ -215,7 +218,7 @@ describe('a release of an answer that is older than what is known of some items'
     later();
     const window = { from: other, to: other };
     await world.within((context) => runBackfill(context, ['orders'], window, true));
-    expect((await versionsOf(moved.orderItemId)).at(-1)?.slice(0, 10)).toBe(other);
+    expect((await lifeOf(moved.orderItemId)).at(-1)?.slice(0, 10)).toBe(other);
     later();
     const released = await world.within((context) => runRelease(context, 'orders', day));
     expect({ exitCode: released.exitCode, errors: released.errors }).toEqual({ exitCode: 0, errors: [] });
@@ -239,7 +242,7 @@ describe('a replay', () => {
     await night();
   });
 
-  it('invents no version and loses none', async () => {
+  it('adds nothing and loses nothing', async () => {
     const before = await history();
     later();
     expect((await replay()).run.summary).toMatchObject({ slices_changed: 0 });
@@ -256,7 +259,7 @@ describe('a replay', () => {
     await expectSound();
   });
 
-  it('writes no version twice when only the items were lost', async () => {
+  it('adds nothing twice when only the items were lost', async () => {
     const before = await history();
     await loseLake(world.home, 'orders');
     later();
@@ -265,20 +268,26 @@ describe('a replay', () => {
     await expectSound();
   });
 
-  it('makes the whole history again when it was lost and the items were not', async () => {
+  it('adds nothing and loses nothing where a slice was damaged', async () => {
     const before = await history();
-    await loseLake(world.home, 'order-item-versions');
-    await world.within((context) => runRebuild(context, undefined));
-    expect(await countVersions()).toBe(0);
+    const { from } = world.lookback();
+    await truncate(await fileOf(from), 100);
     later();
-    await replay();
+    expect((await replay({ from, to: from })).errors).toEqual([]);
+    expect((await world.within(verify)).differences).toEqual([]);
+    await world.within((context) => runRebuild(context, undefined));
     expect(await history()).toEqual(before);
+    await truncate(await fileOf(from), 100);
+    restate(from, 'Zalf');
+    later();
+    await world.within((context) => runBackfill(context, ['orders'], { from, to: from }, true));
+    expect(await history()).toHaveLength(before.length + 1);
     await expectSound();
   });
 });
 
-describe('a damaged file of versions', () => {
-  it('is named by verify with a command that makes the same history again, whatever happened to the items', async () => {
+describe('a history that is damaged or lost', () => {
+  beforeEach(async () => {
     const { from } = world.lookback();
     const [first, last] = [addDays(from, 1), addDays(from, 3)];
     const gone = world.itemOn(first);
@@ -286,27 +295,49 @@ describe('a damaged file of versions', () => {
     restate(first, 'Xylofoon');
     later();
     await night();
+    world.passDays(1);
     world.sandbox.change({ kind: 'move-item', ...gone, toDay: first });
     world.sandbox.change({ kind: 'vanish-item', ...world.itemOn(last) });
     restate(last, 'Yoghurt');
     later();
     await night();
-    world.sandbox.change({ kind: 'empty-day', report: 'orders', day: first });
+    world.sandbox.change({ kind: 'empty-day', report: 'orders', day: last });
     later();
     expect((await night()).exitCode).toBe(3);
+    later();
+    world.sandbox.change({ kind: 'empty-day', report: 'orders', day: first });
+    await night();
+  });
+
+  it('is named by verify with a command that makes the same again, whatever happened to the items', async () => {
     const before = await history();
-    for (const day of [first, last]) {
-      await truncate((await versionsFile(day)) ?? '', 100);
-      const fix = `partner-etl replay orders --from ${day} --to ${day}`;
+    const files = await historyFiles();
+    expect(files).toHaveLength(2);
+    for (const { day, file } of files) {
+      await truncate(file, 100);
       expect((await world.within(verify)).differences).toMatchObject([
-        { hop: 'lake', pipeline: 'order-item-versions', day, fix },
+        { hop: 'lake', pipeline: 'orders-history', day, fix: 'partner-etl rebuild --history' },
       ]);
       later();
-      expect((await replay({ from: day, to: day })).errors).toEqual([]);
+      expect((await rebuildHistory()).errors).toEqual([]);
       expect((await world.within(verify)).differences).toEqual([]);
-      await world.within((context) => runRebuild(context, undefined));
       expect(await history()).toEqual(before);
     }
+    const held = await world.within(
+      async ({ lake }) => [...(await lake.slices('orders')).values()].filter((entry) => entry.held).length,
+    );
+    expect(held).toBeGreaterThan(0);
+  });
+
+  it('is the same again when it was lost and the items were not', async () => {
+    const before = await history();
+    await loseLake(world.home, 'orders-history');
+    await world.within((context) => runRebuild(context, undefined));
+    expect(await countHistory()).toBe(0);
+    later();
+    expect((await rebuildHistory()).errors).toEqual([]);
+    expect(await history()).toEqual(before);
+    await expectSound();
   });
 });
 
@@ -322,7 +353,7 @@ it.each<Step>(['normalised', 'lake-committed', 'publishing'])(
     await dying.catch(() => undefined);
     later();
     await night();
-    expect(await versionsOf(orderItemId)).toHaveLength(2);
+    expect(await lifeOf(orderItemId)).toHaveLength(2);
     await expectSound();
   },
 );

@@ -1,4 +1,4 @@
-/** The history of order items in both warehouses: the same versions, the same answers to what was known when, the same revisions. */
+/** The history of order items in both warehouses: the same rows, the same answers to what was known when, the same revisions. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { addDays } from '../../../src/core/days.ts';
 import { runRebuild } from '../../../src/run/again.ts';
@@ -37,12 +37,12 @@ const inBoth = async (sql: string) =>
   Promise.all((['duckdb', 'postgres'] as const).map(async (name) => (await rowsOf(world, sql, name)).sort()));
 
 const SEEN = `order_date, order_id, order_item_id, product_title, status_group, quantity, price_excl_vat, price_incl_vat, commission,
-  is_present, observed_on, CAST(extract(epoch FROM observed_from) AS DECIMAL(18, 3)), CAST(extract(epoch FROM observed_to) AS DECIMAL(18, 3)), fetch_id`;
+  ended_by, CAST(extract(epoch FROM valid_from) AS DECIMAL(18, 3)), CAST(extract(epoch FROM valid_to) AS DECIMAL(18, 3)), fetch_id`;
 const REVISIONS = `SELECT order_date, revision, age_days, rows, quantity, price_excl_vat, price_incl_vat, commission, is_newest, fetch_id
   FROM mart.order_revision`;
 
 async function expectTheSame(): Promise<void> {
-  const [duckdb, postgres] = await inBoth(`SELECT ${SEEN} FROM warehouse.order_item_version`);
+  const [duckdb, postgres] = await inBoth(`SELECT ${SEEN} FROM warehouse.fact_order_item_version`);
   expect(postgres).toEqual(duckdb);
   expect(await flawsIn(world, 'postgres')).toEqual([]);
   for (const at of instants) {
