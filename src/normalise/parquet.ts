@@ -130,9 +130,10 @@ export function storedRows(pipeline: Pipeline, files: readonly string[]): string
 /** The same of relations that have some of the columns. */
 export function typedRows(pipeline: Pipeline, selects: readonly string[]): string {
   const columns = storedColumns(pipeline);
-  const none = columns.map(({ column, kind }) => `NULL::${DUCKDB_TYPE[kind]} AS ${quoteName(column)}`);
+  const nulls = columns.map(({ column, kind }) => `NULL::${DUCKDB_TYPE[kind]} AS ${quoteName(column)}`);
+  const parts = [`SELECT ${nulls.join(', ')} WHERE false`, ...selects];
   const typed = columns.map(
     ({ column, kind }) => `TRY_CAST(${quoteName(column)} AS ${DUCKDB_TYPE[kind]}) AS ${quoteName(column)}`,
   );
-  return `(SELECT ${typed.join(', ')} FROM (SELECT ${none.join(', ')} WHERE false UNION ALL BY NAME ${selects.join(' UNION ALL BY NAME ')}))`;
+  return `(SELECT ${typed.join(', ')} FROM (${parts.join(' UNION ALL BY NAME ')}))`;
 }

@@ -19,8 +19,6 @@ import type { World } from './nights.ts';
 export const VERSIONED: readonly string[] = ['products', 'commission-rates', 'reductions'];
 
 const wholes = pipelines.filter((one) => isNamed(one) && one.versions !== null);
-/** Those whose rows are versions by themselves, also where they come as a part of a report. */
-const histories = pipelines.filter(({ versions }) => versions?.within === null);
 const tables = wholes.flatMap((whole) => [whole, ...childrenOf(pipelines, whole)]);
 
 export interface HistoryOptions {
@@ -96,7 +94,7 @@ function textColumns(pipeline: Pipeline, without: readonly string[]): string[] {
 export function flawsIn(world: World, target: TargetName = 'duckdb'): Promise<string[]> {
   return querying(world, target, async (rows) => {
     const found: (readonly Cell[])[] = [];
-    for (const whole of histories) {
+    for (const whole of wholes) {
       found.push(...(await rows(versionFlaws(whole))));
       for (const part of childrenOf(pipelines, whole))
         if (part.versions) found.push(...(await rows(partFlaws(whole, part))));

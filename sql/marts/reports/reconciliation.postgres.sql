@@ -9,6 +9,16 @@ WITH loaded AS (
   WHERE superseded_at IS NULL AND pipeline IN ('promotions', 'orders', 'commissions')
   GROUP BY slice_day
 ),
+-- Items that the report no longer has, as they were last. Looked at by group and day, so never all of them at once.
+gone AS NOT MATERIALIZED (
+  SELECT said.*
+  FROM warehouse.fact_order_item_history AS said
+  WHERE said.ended_by = 'gone' AND NOT EXISTS (
+    SELECT FROM warehouse.fact_order_item_version AS later
+    WHERE later.account = said.account AND later.order_id = said.order_id AND later.order_item_id = said.order_item_id
+      AND later.valid_from >= said.valid_to
+  )
+),
 reported AS (
   SELECT
     promotion_date AS day, site_code, frame_type, name, sub_id, 'promotions' AS report,
@@ -106,13 +116,8 @@ judged AS (
           AND commission_promotions_orders = coalesce(sum(said.commission), 0)
           AND excl_vat_promotions_orders = coalesce(sum(said.price_excl_vat * said.quantity), 0)
           AND incl_vat_promotions_orders = coalesce(sum(said.price_incl_vat * said.quantity), 0)
-        FROM warehouse.fact_order_item_history AS said
-        WHERE said.order_date = placed.day AND said.ended_by = 'gone'
-          AND NOT EXISTS (
-            SELECT FROM warehouse.fact_order_item_version AS later
-            WHERE later.account = said.account AND later.order_id = said.order_id AND later.order_item_id = said.order_item_id
-              AND later.valid_from >= said.valid_to
-          )
+        FROM gone AS said
+        WHERE said.order_date = placed.day
           AND coalesce(said.sub_id, '') = coalesce(placed.sub_id, '') AND coalesce(said.name, '') = coalesce(placed.name, '')
           AND (said.site_code, said.frame_type, said.name, said.sub_id) IS NOT DISTINCT FROM (placed.site_code, placed.frame_type, placed.name, placed.sub_id)
       ) THEN 'vanished'
@@ -142,13 +147,8 @@ judged AS (
           AND open_difference = coalesce(sum(said.commission) FILTER (WHERE coalesce(said.status_group, 'unknown') NOT IN ('approved', 'rejected')), 0)
           AND excl_vat_commissions_orders = coalesce(sum(said.price_excl_vat * said.quantity), 0)
           AND incl_vat_commissions_orders = coalesce(sum(said.price_incl_vat * said.quantity), 0)
-        FROM warehouse.fact_order_item_history AS said
-        WHERE said.order_date = placed.day AND said.ended_by = 'gone'
-          AND NOT EXISTS (
-            SELECT FROM warehouse.fact_order_item_version AS later
-            WHERE later.account = said.account AND later.order_id = said.order_id AND later.order_item_id = said.order_item_id
-              AND later.valid_from >= said.valid_to
-          )
+        FROM gone AS said
+        WHERE said.order_date = placed.day
           AND coalesce(said.sub_id, '') = coalesce(placed.sub_id, '') AND coalesce(said.name, '') = coalesce(placed.name, '')
           AND (said.site_code, said.frame_type, said.name, said.sub_id) IS NOT DISTINCT FROM (placed.site_code, placed.frame_type, placed.name, placed.sub_id)
       ) THEN 'vanished'

@@ -1,4 +1,4 @@
-/** rebuild: a warehouse from the lake, or the state from its newest backup and the lake. */
+/** rebuild: a warehouse from the lake, the state from its newest backup and the lake, or the history from the raw store. */
 import type { Command } from 'commander';
 import { EtlError } from '../../core/errors.ts';
 import { runRebuild, runRebuildHistory } from '../../run/again.ts';
@@ -44,8 +44,8 @@ export function register(program: Command, cli: CliContext): void {
 
 async function rebuild(cli: CliContext, options: RebuildOptions): Promise<void> {
   const { target, state = false, history = false, json = false } = options;
-  const given = [target === undefined ? '' : '--target', state ? '--state' : '', history ? '--history' : ''].filter(
-    Boolean,
+  const given = Object.entries({ '--target': target !== undefined, '--state': state, '--history': history }).flatMap(
+    ([option, isGiven]) => (isGiven ? option : []),
   );
   if (given.length > 1)
     throw new EtlError('usage', 'one_rebuild', `${given.join(' and ')} are two commands`, {

@@ -21,7 +21,10 @@ export class ManyCalls {
     setMaxListeners(0, this.signal); // every call under way listens to it
   }
 
-  /** Works on each of the units, `concurrency` at once; the next one is only taken when there is room for it. `failed` hears what one fails with, and whether the rest is given up for it. */
+  /**
+   * Works on each of the units, `concurrency` at once; the next one is only taken when there is room for it. `failed` hears what one
+   * fails with, and whether the rest is given up for it.
+   */
   async each<U>(
     units: Iterable<U> | AsyncIterable<U>,
     concurrency: number,

@@ -11,6 +11,7 @@ import { runsBegun } from '../../store/runs.ts';
 import type { RunContext } from '../context.ts';
 import { meets, type WholeSlice, withoutKeys } from './moved.ts';
 import type { Before } from './taken.ts';
+import { observedSlices } from './what-changed.ts';
 
 export interface Ending {
   /** When the answer came, ISO 8601 UTC. */
@@ -29,9 +30,7 @@ export async function historyChanges(
   { at, fetchId, outDir }: Ending,
 ): Promise<SliceChange[]> {
   const history = historyOf(context.pipelines, pipeline);
-  const replaced = changes.flatMap((c) =>
-    c.kind === 'replace' || c.kind === 'amend' ? [{ day: c.content.day, file: c.files.file }] : [],
-  );
+  const replaced = observedSlices(changes);
   if (!history || replaced.length === 0) return [];
   const on = dayAt(Date.parse(at), context.timeZone);
   const entry = (await context.lake.slices(history.name)).get(on);

@@ -191,14 +191,14 @@ function decimalText(micros: bigint): string {
 }
 
 /** A slice as it comes into the lake; `file`: absolute path of its rows, null for none. */
-interface ObservedSlice {
+export interface ObservedSlice {
   readonly day: Day;
   readonly digest: string;
   readonly file: string | null;
 }
 
 /** The slices whose rows the changes replace. */
-function observedSlices(changes: readonly SliceChange[]): ObservedSlice[] {
+export function observedSlices(changes: readonly SliceChange[]): ObservedSlice[] {
   return changes.flatMap((c) =>
     c.kind === 'replace' || c.kind === 'amend'
       ? [{ day: c.content.day, digest: c.content.digest, file: c.files.file }]

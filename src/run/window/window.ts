@@ -58,7 +58,8 @@ export async function applyWindow(
     return { before, normalised: await normalise(engine, input) };
   };
   const { before, normalised } = await spanning(context.tracer, 'normalise', { pipeline: pipeline.name }, async () => {
-    if (anew.size > 0) return beside(await findDamaged());
+    if (isReplay && options.anew === undefined) return beside(anew);
+    if (days.some((day) => anew.has(day))) return beside(await findDamaged());
     // What a day held is read only where the day changes: that it cannot be is found out then.
     return beside(NO_DAYS).catch(async (error) => {
       const damaged = pipeline.keepsHistory ? await findDamaged() : NO_DAYS;
