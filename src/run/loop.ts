@@ -15,6 +15,7 @@ import { noTracer, type Span } from '../core/tracer.ts';
 import { remake } from './merge/remaking.ts';
 import type { Session } from './session.ts';
 import type { Into, Request, Requests, Response } from './sources/source.ts';
+import type { Applied } from './tally.ts';
 
 /**
  * Carries out requests of a pipeline and applies what comes. Errors are in the tally; returns whether there was none, and nothing is left
@@ -141,8 +142,9 @@ async function applyOne(
   if (response === null) return null;
   try {
     const found = await span.within(() => response.apply(into));
-    // What is made afresh is compared with what was there when all of it is made.
-    const applied = into.place.under === null ? found : { ...found, changed: 0 };
+    // What is made afresh is compared with what was there when all of it is made, and none of it is news.
+    const { changes: _, ...counted } = found;
+    const applied: Applied = into.place.under === null ? found : { ...counted, changed: 0 };
     tally.add(applied);
     ledger.drift.push(...applied.drift);
     const { rows, changed } = applied;

@@ -44,7 +44,7 @@ export function register(program: Command, cli: CliContext): void {
 
 async function rebuild(cli: CliContext, options: RebuildOptions): Promise<void> {
   const { target, state = false, history = false, json = false } = options;
-  const given = Object.entries({ '--target': target !== undefined, '--state': state, '--history': history }).flatMap(
+  const given = Object.entries({ '--target': target !== undefined, '--history': history, '--state': state }).flatMap(
     ([option, isGiven]) => (isGiven ? option : []),
   );
   if (given.length > 1)
