@@ -102,7 +102,8 @@ async function standingChecks(
   loaded: readonly LoadSlice[],
 ): Promise<Checked> {
   const scopes = new Map<string, Scope>();
-  for (const check of checks) scopes.set(check.name, await scopeOf(engine, check, loaded));
+  const ask = askingOnce(engine);
+  for (const check of checks) scopes.set(check.name, await scopeOf(ask, check, loaded));
   const scope = ({ check }: BrokenCheck) => scopes.get(check)!;
   const broken = await runChecks(engine, checks, ({ name }) => [...scopes.get(name)!.days]);
   const now = broken.filter((b) => b.day !== null && scope(b).calling.has(b.day));
@@ -133,7 +134,7 @@ interface Scope {
  * What a check finds is counted by fetch. So it looks at all standing days of a fetch at once, whichever of them were loaded just
  * now: otherwise the count would depend on how the days were spread over publications, which differs between targets.
  */
-async function scopeOf(engine: CheckEngine, check: Check, loaded: readonly LoadSlice[]): Promise<Scope> {
+async function scopeOf(ask: CheckEngine['ask'], check: Check, loaded: readonly LoadSlice[]): Promise<Scope> {
   const calling = new Map<string, SliceContent>();
   // Its own slice may be loaded already, and only its part or another pipeline's be new.
   for (const { pipeline, content } of loaded)
@@ -142,12 +143,22 @@ async function scopeOf(engine: CheckEngine, check: Check, loaded: readonly LoadS
   const days = [...calling.values()].map(({ day }) => day);
   if (days.length === 0) return { calling, brought: new Map(), days: new Set() };
   const standing = `FROM etl.receipt WHERE ${OF_ACCOUNT} AND pipeline = ${quoteText(check.pipeline)} AND superseded_at IS NULL`;
-  const rows = await engine.ask(
+  const rows = await ask(
     `SELECT CAST(slice_day AS VARCHAR) AS day, fetch_id ${standing}
      AND fetch_id IN (SELECT fetch_id ${standing} AND ${onDays('slice_day', days)})`,
   );
   const brought = new Map(rows.map(({ day, fetch_id }) => [String(day), String(fetch_id)]));
   return { calling, brought, days: new Set([...days, ...(brought.keys() as Iterable<Day>)]) };
+}
+
+/** Most checks of a pipeline look at the same days: the same question, 2 ms each time, is asked once. */
+function askingOnce(engine: CheckEngine): CheckEngine['ask'] {
+  const answers = new Map<string, ReturnType<CheckEngine['ask']>>();
+  return (statement) => {
+    const answer = answers.get(statement) ?? engine.ask(statement);
+    answers.set(statement, answer);
+    return answer;
+  };
 }
 
 /** Whether a slice of the pipeline calls for the check: one of those it names, or a part of one. */

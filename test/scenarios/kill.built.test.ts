@@ -6,7 +6,7 @@ import type { World } from '../support/nights.ts';
 
 let world: World;
 beforeAll(async () => {
-  world = await openKilledWorld();
+  world = await openKilledWorld(2);
 });
 afterAll(() => world.close());
 

@@ -3,7 +3,7 @@ import { expect, inject, it } from 'vitest';
 import { runSim } from '../proof/sim/run-sim.ts';
 
 /** Seeds are begun for so long; what is begun is played to its end. */
-const SECONDS = 20;
+const SECONDS = 10;
 
 it('brief seeds end in the warehouse that the model expects', async () => {
   const { code, text } = await runSim(inject('build'), ['1', '1000000', '--brief', '--seconds', String(SECONDS)]);

@@ -5,7 +5,7 @@ import { expectRecovery, openKilledWorld } from './killed-night.ts';
 
 let world: World;
 beforeAll(async () => {
-  world = await openKilledWorld();
+  world = await openKilledWorld(4);
 });
 afterAll(() => world.close());
 

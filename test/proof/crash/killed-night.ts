@@ -34,9 +34,9 @@ export async function endOf(child: ChildProcess): Promise<NodeJS.Signals | null>
   return signal;
 }
 
-/** After a night that was not disturbed. */
-export async function openKilledWorld(): Promise<World> {
-  const world = await openWorld({ lookbackDays: 4, windowDays: 2 });
+/** After a night that was not disturbed, of so many days in windows of two. */
+export async function openKilledWorld(lookbackDays: number): Promise<World> {
+  const world = await openWorld({ lookbackDays, windowDays: 2, ordersPerDay: 20 });
   await world.night();
   return world;
 }

@@ -3,6 +3,7 @@ import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Step } from '../../../src/run/context.ts';
+import { expectInterrupted } from '../../run/ctrl-c.ts';
 import { tableFolder } from '../../support/lake-folders.ts';
 import { openWorld, type World } from '../../support/nights.ts';
 
@@ -11,6 +12,13 @@ beforeEach(async () => {
   world = await openWorld({ lookbackDays: 4, windowDays: 2, ordersPerDay: 50 });
 });
 afterEach(() => world.close());
+
+it.each<[Step, number]>([
+  ['run-recorded', 1],
+  ['normalised', 3],
+])('Ctrl-C at %s (%i): the run ends as interrupted, what was fetched is published, the next one goes on', (at, nth) =>
+  expectInterrupted(world, at, nth),
+);
 
 it('Ctrl-C when all is fetched stops nothing any more', async () => {
   const stop = new AbortController();
