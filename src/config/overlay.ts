@@ -36,7 +36,7 @@ export function overlay(
   if (syntax.length > 0) return { settings: null, problems: syntax };
   const shipped = merge(usualSettings(pipelines), base.data);
   const merged = over === null ? shipped : merge(shipped, over.data);
-  const result = settingsSchema(pipelines).safeParse(merged);
+  const result = schemaOf(pipelines).safeParse(merged);
   const problems = result.success
     ? aboveCeilings(result.data, baseUrl ?? result.data.service.baseUrl).map(({ path, accepted }) =>
         wrongValue(path, accepted, merged, files, secrets),
@@ -44,6 +44,15 @@ export function overlay(
     : result.error.issues.flatMap((issue) => tell(issue, merged, files, base, secrets));
   if (result.success && problems.length === 0) return { settings: result.data, problems };
   return { settings: null, problems: problems.toSorted((a, b) => collate.compare(a.where, b.where)) };
+}
+
+const schemas = new WeakMap<readonly Pipeline[], ReturnType<typeof settingsSchema>>();
+
+/** Made once for the same pipelines: it takes longer than all the reading, and some commands read the settings several times. */
+function schemaOf(pipelines: readonly Pipeline[]): ReturnType<typeof settingsSchema> {
+  const schema = schemas.get(pipelines) ?? settingsSchema(pipelines);
+  schemas.set(pipelines, schema);
+  return schema;
 }
 
 /** Sections are merged; a section left empty changes nothing; everything else is replaced. */

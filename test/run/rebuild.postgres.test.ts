@@ -12,7 +12,7 @@ let database: Database;
 let world: World;
 beforeAll(async () => {
   database = await freshDatabase();
-  world = await openWorld({ postgresUrl: database.url });
+  world = await openWorld({ postgresUrl: database.url, ordersPerDay: 20, lookbackDays: 3, windowDays: 2 });
   expect((await world.night()).errors).toEqual([]);
 });
 afterAll(async () => {

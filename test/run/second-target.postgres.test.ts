@@ -9,7 +9,7 @@ let database: Database;
 let world: World;
 beforeAll(async () => {
   database = await freshDatabase();
-  world = await openWorld();
+  world = await openWorld({ ordersPerDay: 20 });
 });
 afterAll(async () => {
   await world.close();

@@ -72,7 +72,7 @@ describe('without a warehouse and without credentials', () => {
 describe('with a warehouse', () => {
   let world: World;
   beforeAll(async () => {
-    world = await openWorld();
+    world = await openWorld({ ordersPerDay: 20, lookbackDays: 2 });
     expect((await typedIn(world, ['run'])).code).toBe(0);
   });
   afterAll(() => world.close());

@@ -9,6 +9,7 @@ import { readMigrations } from '../../../src/warehouse/schema/migrations.ts';
 import { type LoadSlice, receiptsOf } from '../../../src/warehouse/target.ts';
 import { day, publicationOf, type RowText } from '../../support/slices.ts';
 import { type NewWarehouse, patientClock, rowsOf, useBench } from '../bench.ts';
+import { expectBounded } from './querying.ts';
 import { fetchRecord } from './recording.ts';
 import { boundary, chains } from './versions.ts';
 
@@ -40,6 +41,11 @@ export function atLength(newWarehouse: NewWarehouse): void {
     const slices: LoadSlice[] = [one, ...(await maker.many(orders, SECOND, 405, 2))];
     expect(await target.publish(publicationOf('r1', slices))).toMatchObject({ slices: 406, rows: 810 });
     expect(receiptsOf(await target.receipts(), 'orders').size).toBe(406);
+  });
+
+  test('of thousands of large texts no more are in memory at once than fit, or the answer is refused', async () => {
+    await bench.target.publish(publicationOf('r1', [await bench.maker.make(orders, FIRST, [])]));
+    await expectBounded(bench, 2500, 0.2);
   });
 
   test('shows readers the old or the new, never half of it', async () => {

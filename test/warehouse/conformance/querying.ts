@@ -4,7 +4,7 @@ import { promotions } from '../../../pipelines/promotions.ts';
 import type { EtlError } from '../../../src/core/errors.ts';
 import type { AnswerColumn, AnswerRow } from '../../../src/warehouse/target.ts';
 import { day, publicationOf } from '../../support/slices.ts';
-import { type NewWarehouse, rowsOf, useSharedBench } from '../bench.ts';
+import { type Bench, type NewWarehouse, rowsOf, useSharedBench } from '../bench.ts';
 
 const FIRST = day('2026-02-27');
 
@@ -122,31 +122,8 @@ export function querying(newWarehouse: NewWarehouse): void {
       expect(explained.rows).not.toEqual([]);
     });
 
-    test.each([
-      [24, 2],
-      [2500, 0.2],
-    ])(
-      'of %i texts of %f MB each no more are in memory at once than fit, or the answer is refused',
-      async (rows, mb) => {
-        const sql = `SELECT n, repeat('x', ${mb * 1e6}) || n AS large FROM generate_series(1, ${rows}) AS made(n)`;
-        const seen: string[] = [];
-        let most = 0;
-        const reading = bench.target.stream(sql, null, async (_, batches) => {
-          for await (const batch of batches) {
-            most = Math.max(most, batch.flat().join('').length);
-            for (const [n, large] of batch) seen.push(`${n} ${String(large).slice(mb * 1e6)}`);
-          }
-        });
-        const refused = await reading.then(
-          () => null,
-          ({ code }: EtlError) => code,
-        );
-        if (refused === null) expect(seen).toEqual(Array.from({ length: rows }, (_, i) => `${i + 1} ${i + 1}`));
-        // DuckDB itself refuses a statement for which its share of the memory is too small.
-        else expect([/^(?:large_cells|sql)$/.test(refused), seen]).toEqual([true, []]);
-        expect(most).toBeLessThan(140_000_000);
-      },
-    );
+    test('of large texts no more are in memory at once than fit, or the answer is refused', () =>
+      expectBounded(bench, 24, 2));
 
     test('a statement that fails after many rows fails the stream, and what a reader throws is its own', async () => {
       const late = `SELECT CAST(CASE WHEN n = 20000 THEN 'no' ELSE '1' END AS INTEGER) FROM generate_series(1, 30000) AS made(n)`;
@@ -183,4 +160,25 @@ export function querying(newWarehouse: NewWarehouse): void {
       ).toEqual([['x', FIRST, '2026-03-05']]);
     });
   });
+}
+
+/** Streams so many texts of so many MB. */
+export async function expectBounded({ target }: Bench, rows: number, mb: number): Promise<void> {
+  const sql = `SELECT n, repeat('x', ${mb * 1e6}) || n AS large FROM generate_series(1, ${rows}) AS made(n)`;
+  const seen: string[] = [];
+  let most = 0;
+  const reading = target.stream(sql, null, async (_, batches) => {
+    for await (const batch of batches) {
+      most = Math.max(most, batch.flat().join('').length);
+      for (const [n, large] of batch) seen.push(`${n} ${String(large).slice(mb * 1e6)}`);
+    }
+  });
+  const refused = await reading.then(
+    () => null,
+    ({ code }: EtlError) => code,
+  );
+  if (refused === null) expect(seen).toEqual(Array.from({ length: rows }, (_, i) => `${i + 1} ${i + 1}`));
+  // DuckDB itself refuses a statement for which its share of the memory is too small.
+  else expect([/^(?:large_cells|sql)$/.test(refused), seen]).toEqual([true, []]);
+  expect(most).toBeLessThan(140_000_000);
 }

@@ -71,7 +71,7 @@ export function values(newWarehouse: NewWarehouse): void {
 
     test('any text arrives sign for sign', async () => {
       const texts = fc
-        .sample(fc.string({ unit: 'binary', maxLength: 40 }), { numRuns: 500, seed: 42 })
+        .sample(fc.string({ unit: 'binary', maxLength: 40 }), { numRuns: 150, seed: 42 })
         .map((text) => text.toWellFormed().replaceAll('\0', ''));
       await load(texts.map((text) => ({ product_title: text })));
       expect(await column('product_title')).toEqual(texts);
@@ -92,7 +92,7 @@ export function values(newWarehouse: NewWarehouse): void {
 
     test('ratios are the same double', async () => {
       const doubles = fc
-        .sample(fc.double({ noNaN: true, noDefaultInfinity: true }), { numRuns: 300, seed: 7 })
+        .sample(fc.double({ noNaN: true, noDefaultInfinity: true }), { numRuns: 150, seed: 7 })
         .map((x) => x + 0); // -0 has no text of its own
       const rows = doubles.map((value, i) => ({ conversion: String(value), name: String(i).padStart(6, '0') }));
       await bench.target.publish(publicationOf('r1', [await bench.maker.make(promotions, FIRST, rows)]));

@@ -70,20 +70,6 @@ export function versions(newWarehouse: NewWarehouse): void {
       expect(found).toEqual([[`${FIRST} 10:00:00.000001+00`], [`${FIRST} 10:00:00.000002+00`], [null]]);
     });
 
-    test('of no asked price is one thing, of another price or condition another', async () => {
-      await publish(await rates(FIRST, rate(FIRST, 'a'), rate(FIRST, 'a', '9.99'), rate(FIRST, 'a', '-1')));
-      await publish(await rates(SECOND, rate(SECOND, 'a'), rate(SECOND, 'a', '-1', { condition: 'GOOD' })));
-      await publish(await rates(THIRD, rate(THIRD, 'a', '9.990000')));
-      expect(await rateChains()).toEqual([
-        `a at -1.000000: ${FIRST} > now`,
-        `a at -1.000000: ${SECOND} > now`,
-        `a at 9.990000: ${FIRST} > ${THIRD}`,
-        `a at 9.990000: ${THIRD} > now`,
-        `a: ${FIRST} > ${SECOND}`,
-        `a: ${SECOND} > now`,
-      ]);
-    });
-
     test('that is published again changes nothing', async () => {
       const slices = [await rates(FIRST, rate(FIRST, 'a')), await rates(SECOND, rate(SECOND, 'a'))];
       await publish(...slices);
@@ -99,11 +85,6 @@ export function versions(newWarehouse: NewWarehouse): void {
       expect(await rateChains()).toEqual([`a: ${FIRST} > now`, `b: ${FIRST} > ${SECOND}`, `b: ${SECOND} > now`]);
       await publish(await rates(SECOND));
       expect(await rateChains()).toEqual([`a: ${FIRST} > now`, `b: ${FIRST} > now`]);
-    });
-
-    test('finds its place whatever the order in which days come', async () => {
-      for (const on of [THIRD, FIRST, SECOND]) await publish(await rates(on, rate(on, 'a')));
-      expect(await rateChains()).toEqual([`a: ${FIRST} > ${SECOND}`, `a: ${SECOND} > ${THIRD}`, `a: ${THIRD} > now`]);
     });
   });
 
@@ -129,18 +110,6 @@ export function versions(newWarehouse: NewWarehouse): void {
       expect(await boundaryChains()).toEqual([`a at 5.000000: ${FIRST} > ${SECOND}`]);
       await publish(await rates(SECOND));
       expect(await boundaryChains()).toEqual([`a at 5.000000: ${FIRST} > now`]);
-    });
-
-    test('comes right whichever of the two is published first', async () => {
-      const whole = [await rates(FIRST, rate(FIRST, 'a'), rate(FIRST, 'b')), await rates(SECOND, rate(SECOND, 'a'))];
-      const part = await boundaries(FIRST, boundary(FIRST, 'a'), boundary(FIRST, 'b'));
-      const right = [`a: ${FIRST} > ${SECOND}`, `b: ${FIRST} > now`];
-      await publish(part);
-      await publish(...whole);
-      expect(await boundaryChains()).toEqual(right);
-      await publish(await boundaries(FIRST));
-      await publish(part);
-      expect(await boundaryChains()).toEqual(right);
     });
   });
 
@@ -173,6 +142,51 @@ export function versions(newWarehouse: NewWarehouse): void {
         message: `commission-rates ${SECOND}: ${twice}, on ${FIRST}, ${SECOND}`,
       });
       expect(await rateChains()).toEqual([`a: ${FIRST} > now`]);
+    });
+  });
+}
+
+/** What history becomes by the statements that both engines share (src/warehouse/versions.ts). */
+export function sharedVersions(newWarehouse: NewWarehouse): void {
+  const bench = useBench(newWarehouse);
+  const rates = (on: Day, ...rows: RowText[]) => bench.maker.make(commissionRates, on, rows);
+  const boundaries = (on: Day, ...rows: RowText[]) => bench.maker.make(commissionReductions, on, rows);
+  const publish = (...slices: LoadSlice[]) => bench.target.publish(publicationOf('r1', slices));
+  const rateChains = () => chains(bench.target, commissionRates);
+  const boundaryChains = () => chains(bench.target, commissionReductions);
+
+  describe('a version', () => {
+    test('of no asked price is one thing, of another price or condition another', async () => {
+      await publish(await rates(FIRST, rate(FIRST, 'a'), rate(FIRST, 'a', '9.99'), rate(FIRST, 'a', '-1')));
+      await publish(await rates(SECOND, rate(SECOND, 'a'), rate(SECOND, 'a', '-1', { condition: 'GOOD' })));
+      await publish(await rates(THIRD, rate(THIRD, 'a', '9.990000')));
+      expect(await rateChains()).toEqual([
+        `a at -1.000000: ${FIRST} > now`,
+        `a at -1.000000: ${SECOND} > now`,
+        `a at 9.990000: ${FIRST} > ${THIRD}`,
+        `a at 9.990000: ${THIRD} > now`,
+        `a: ${FIRST} > ${SECOND}`,
+        `a: ${SECOND} > now`,
+      ]);
+    });
+
+    test('finds its place whatever the order in which days come', async () => {
+      for (const on of [THIRD, FIRST, SECOND]) await publish(await rates(on, rate(on, 'a')));
+      expect(await rateChains()).toEqual([`a: ${FIRST} > ${SECOND}`, `a: ${SECOND} > ${THIRD}`, `a: ${THIRD} > now`]);
+    });
+  });
+
+  describe('a part', () => {
+    test('comes right whichever of the two is published first', async () => {
+      const whole = [await rates(FIRST, rate(FIRST, 'a'), rate(FIRST, 'b')), await rates(SECOND, rate(SECOND, 'a'))];
+      const part = await boundaries(FIRST, boundary(FIRST, 'a'), boundary(FIRST, 'b'));
+      const right = [`a: ${FIRST} > ${SECOND}`, `b: ${FIRST} > now`];
+      await publish(part);
+      await publish(...whole);
+      expect(await boundaryChains()).toEqual(right);
+      await publish(await boundaries(FIRST));
+      await publish(part);
+      expect(await boundaryChains()).toEqual(right);
     });
   });
 }

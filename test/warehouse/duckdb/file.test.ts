@@ -81,7 +81,7 @@ describe('the DuckDB file', () => {
   afterAll(() => maker.close());
   beforeEach(async () => {
     analysts = [];
-    warehouse = await duckdbWarehouse('none');
+    warehouse = await duckdbWarehouse('migrated');
     target = warehouse.open();
     await publish(1);
   });

@@ -1,5 +1,4 @@
 /** A DuckDB warehouse of one's own for the conformance suite. */
-import { rmSync } from 'node:fs';
 import { copyFile, mkdtemp, readdir, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -7,10 +6,10 @@ import { pipelines } from '../../../pipelines/index.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { Engine } from '../../../src/engine/duckdb.ts';
 import { fileLocks } from '../../../src/store/file-locks.ts';
-import { migrateDuckdb } from '../../../src/warehouse/duckdb/migrate.ts';
 import { openDuckdbTarget } from '../../../src/warehouse/duckdb/target.ts';
 import { NO_SETTINGS } from '../../../src/warehouse/settings.ts';
 import type { Target } from '../../../src/warehouse/target.ts';
+import { warehouseTemplate } from '../../support/warehouse-template.ts';
 import { type Beginning, removeFolder, type Warehouse } from '../bench.ts';
 
 export interface DuckdbWarehouse extends Warehouse {
@@ -19,29 +18,12 @@ export interface DuckdbWarehouse extends Warehouse {
   readonly workDir: string;
 }
 
-/** Made by the first test of a process that needs it: its migrations and comments take longer than most tests. */
-let template: Promise<string> | null = null;
-
-async function makeTemplate(): Promise<string> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'partner-etl-template-'));
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-  const file = path.join(folder, 'warehouse.duckdb');
-  const engine = await Engine.open({ file, tempDir: path.join(folder, 'spill') });
-  try {
-    await migrateDuckdb(engine, pipelines, systemClock);
-  } finally {
-    engine.close();
-  }
-  return file;
-}
-
 export async function duckdbWarehouse(beginning: Beginning): Promise<DuckdbWarehouse> {
   const home = await mkdtemp(path.join(tmpdir(), 'partner-etl-duckdb-'));
   const file = path.join(home, 'warehouse.duckdb');
   const workDir = path.join(home, 'work');
   if (beginning === 'migrated') {
-    template ??= makeTemplate();
-    await copyFile(await template, file);
+    await copyFile(await warehouseTemplate(), file);
   }
   const targets: Target[] = [];
   return {

@@ -1,4 +1,5 @@
-import { conformance } from '../conformance.ts';
+import { conformance, sharedConformance } from '../conformance.ts';
 import { postgresWarehouse } from './warehouse.ts';
 
 conformance(postgresWarehouse);
+sharedConformance(postgresWarehouse);

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { orders } from '../../../pipelines/orders.ts';
-import { promotions } from '../../../pipelines/promotions.ts';
 import type { Target } from '../../../src/warehouse/target.ts';
 import { day, publicationOf, SliceMaker } from '../../support/slices.ts';
 import { rowsOf } from '../bench.ts';
@@ -22,9 +21,8 @@ describe('the first load of a table', () => {
   });
   afterAll(() => maker.close());
   beforeEach(async () => {
-    warehouse = await postgresWarehouse('none');
+    warehouse = await postgresWarehouse('migrated');
     target = warehouse.open();
-    await target.publish(publicationOf('r1', await maker.many(promotions, FIRST, 1, 1)));
   });
   afterEach(() => warehouse.remove());
 

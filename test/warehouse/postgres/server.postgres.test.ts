@@ -22,7 +22,7 @@ describe('the Postgres server', () => {
   });
   afterAll(() => maker.close());
   beforeEach(async () => {
-    warehouse = await postgresWarehouse('none');
+    warehouse = await postgresWarehouse('migrated');
     target = warehouse.open();
     await target.publish(publicationOf('r1', await slices(1)));
   });
