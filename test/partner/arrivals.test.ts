@@ -72,7 +72,7 @@ describe('28 calls a second at a service that counts every window strictly', () 
     ['answers of very different length', { there: evenly(10, 30), work: evenly(30, 330), back: evenly(10, 30) }, 0.97],
     ['a service on the same machine', { there: evenly(0, 1), work: evenly(1, 9), back: evenly(0, 1) }, 0.985],
   ])('over %s none is refused, and more than 95 in a hundred are made', async (_, way, least) => {
-    const times = await arrivals(1500, commission, way, 4711);
+    const times = await arrivals(900, commission, way, 4711);
     expect(refusedIn(times, 28, 1000)).toBe(0);
     expect(usedIn(times, 28, 1000)).toBeGreaterThan(least);
   });

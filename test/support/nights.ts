@@ -4,13 +4,13 @@
  */
 
 import { constants } from 'node:fs';
-import { copyFile, cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { copyFile, cp, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { stringify } from 'yaml';
 import { pipelines } from '../../pipelines/index.ts';
 import { openApp } from '../../src/app.ts';
-import { loadConfig } from '../../src/config.ts';
+import { type Config, loadConfig } from '../../src/config.ts';
 import { addDays, type Day, type DayRange, dayAt } from '../../src/core/days.ts';
 import type { Log } from '../../src/core/log.ts';
 import type { Pipeline } from '../../src/core/pipeline.ts';
@@ -123,9 +123,10 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
   };
   const log: LogLine[] = [];
   const all = options.pipelines ? [...pipelines, ...options.pipelines] : pipelines;
+  const config = rememberedConfig(settings, () => loadConfig({ env, cwd: home, packageRoot, pipelines: all }), env);
   const within = async <T>(work: (context: RunContext) => Promise<T>, night: NightOptions = {}): Promise<T> => {
     const app = await openApp({
-      config: await loadConfig({ env, cwd: home, packageRoot, pipelines: all }),
+      config: await config(),
       clock,
       random: () => 0.5,
       log: collecting(log),
@@ -181,6 +182,19 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
       await sandbox.close();
       for (const folder of [home, kept]) await rm(folder, { recursive: true, force: true });
     },
+  };
+}
+
+/** Reads the settings again only where file or environment are others: a night opens the app several times. */
+function rememberedConfig(file: string, read: () => Promise<Config>, env: object): () => Promise<Config> {
+  let known = '';
+  let config: Promise<Config>;
+  return async () => {
+    const { mtimeNs, size } = await stat(file, { bigint: true });
+    const now = `${mtimeNs} ${size} ${JSON.stringify(env)}`;
+    if (now !== known) config = read();
+    known = now;
+    return config;
   };
 }
 

@@ -6,7 +6,7 @@ import { atLength } from './conformance/at-length.ts';
 import { checking } from './conformance/checking.ts';
 import { dimensions } from './conformance/dimensions.ts';
 import { marts } from './conformance/marts.ts';
-import { migrating } from './conformance/migrating.ts';
+import { migrating, migratingAtLength } from './conformance/migrating.ts';
 import { noChecks } from './conformance/no-checks.ts';
 import { publishing } from './conformance/publishing.ts';
 import { pushTables } from './conformance/push.ts';
@@ -33,7 +33,7 @@ export function sharedConformance(newWarehouse: NewWarehouse): void {
 
 /** What takes minutes: how engines behave at length, and every check that ships. */
 export function conformanceAtLength(newWarehouse: NewWarehouse): void {
-  describeParts(newWarehouse, [atLength, shippedChecks]);
+  describeParts(newWarehouse, [atLength, migratingAtLength, shippedChecks]);
 }
 
 /** A group each, as each registers hooks. */

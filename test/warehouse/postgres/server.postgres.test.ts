@@ -39,11 +39,11 @@ describe('the Postgres server', () => {
     onTestFinished(() => proxy.close());
     const relayed = warehouse.openAt(proxy.url);
     proxy.setCut(cut);
-    const publication = publicationOf('r2', await slices(3000));
+    const publication = publicationOf('r2', await slices(500));
     await expect(relayed.publish(publication)).rejects.toMatchObject({ kind: 'retry', code });
     proxy.setCut(null);
     expect(await relayed.publish(publication)).toMatchObject({ slices: left });
-    expect(await rowsOf(target, COUNT)).toEqual([['6000']]);
+    expect(await rowsOf(target, COUNT)).toEqual([['1000']]);
     expect(await rowsOf(target, 'SELECT count(*), count(superseded_at) FROM etl.receipt')).toEqual([['4', '2']]);
   });
 

@@ -1,4 +1,0 @@
-import { postgresWarehouse } from '../postgres/warehouse.ts';
-import { orderMarts } from './orders.ts';
-
-orderMarts(postgresWarehouse);

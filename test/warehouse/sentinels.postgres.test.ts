@@ -1,4 +1,0 @@
-import { postgresWarehouse } from './postgres/warehouse.ts';
-import { sentinels } from './sentinels.ts';
-
-sentinels(postgresWarehouse);
