@@ -1,13 +1,11 @@
-/** `docs` as it is typed: without a warehouse, and with one that answers. */
+/** `docs` as it is typed where there is no warehouse yet. */
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { pipelines } from '../../../pipelines/index.ts';
 import { readQuestions } from '../../../src/warehouse/questions.ts';
-import { openWorld, type World } from '../../support/nights.ts';
 import { run } from '../surroundings.ts';
-import { typedIn } from '../typed.ts';
 
 const NAMES = ['dictionary.html', 'dictionary.md'];
 const filesIn = async (folder: string) => Promise.all(NAMES.map((name) => readFile(path.join(folder, name), 'utf8')));
@@ -66,25 +64,5 @@ describe('without a warehouse and without credentials', () => {
     const { code, stderr } = await run(['docs', '--out', 'taken'], { cwd, env });
     expect(code).toBe(1);
     expect(stderr.text).toContain(path.join(cwd, 'taken', 'dictionary.html'));
-  });
-});
-
-describe('with a warehouse', () => {
-  let world: World;
-  beforeAll(async () => {
-    world = await openWorld({ ordersPerDay: 20, lookbackDays: 2 });
-    expect((await typedIn(world, ['run'])).code).toBe(0);
-  });
-  afterAll(() => world.close());
-
-  test('--answers shows what the warehouse answers to every question', async () => {
-    const out = path.join(world.home, 'answered');
-    const { code, out: said, err } = await typedIn(world, ['docs', '--answers', '--out', out]);
-    expect({ code, err }).toEqual({ code: 0, err: '' });
-    expect(said).toContain(', with answers\n');
-    const [html, markdown] = await filesIn(out);
-    const questions = await readQuestions('duckdb');
-    expect(html?.match(/<table class="answer">/g)).toHaveLength(questions.length);
-    expect(markdown?.match(/^Answer:$/gm)).toHaveLength(questions.length);
   });
 });
