@@ -1,6 +1,4 @@
 /** Rebuilding from the lake, and a target that is switched on later: no call, and the warehouse of an undisturbed run. */
-import { truncate } from 'node:fs/promises';
-import path from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { runRebuild } from '../../src/run/again.ts';
@@ -29,17 +27,6 @@ async function expectBothWhole(): Promise<void> {
 const rebuild = (name?: string) => world.within((context) => runRebuild(context, name));
 
 it('a night brings the same into DuckDB and Postgres', expectBothWhole);
-
-it('a damaged DuckDB file is set aside and made again', async () => {
-  const file = path.join(world.home, 'warehouse.duckdb');
-  await truncate(file, 5000);
-  expect((await world.within(verify)).differences.map((d) => [d.hop, d.fix])).toContainEqual([
-    'duckdb',
-    'partner-etl rebuild --target duckdb',
-  ]);
-  expect((await rebuild()).errors).toEqual([]);
-  await expectBothWhole();
-});
 
 it('rows that somebody changed or slipped in are found by verify and gone after a rebuild; the receipts stay', async () => {
   const client = new pg.Client({ connectionString: database.url });

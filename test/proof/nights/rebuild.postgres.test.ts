@@ -1,5 +1,5 @@
 /** Rebuilding from the lake, and a target that is switched on later: no call, and the warehouse of an undisturbed run. */
-import { unlink } from 'node:fs/promises';
+import { truncate, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { runRebuild } from '../../../src/run/again.ts';
@@ -26,6 +26,17 @@ async function expectBothWhole(): Promise<void> {
 }
 
 const rebuild = (name?: string) => world.within((context) => runRebuild(context, name));
+
+it('a damaged DuckDB file is set aside and made again', async () => {
+  const file = path.join(world.home, 'warehouse.duckdb');
+  await truncate(file, 5000);
+  expect((await world.within(verify)).differences.map((d) => [d.hop, d.fix])).toContainEqual([
+    'duckdb',
+    'partner-etl rebuild --target duckdb',
+  ]);
+  expect((await rebuild()).errors).toEqual([]);
+  await expectBothWhole();
+});
 
 it('a DuckDB file that was deleted is made again without a call', async () => {
   await unlink(path.join(world.home, 'warehouse.duckdb'));
