@@ -3,10 +3,9 @@ import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/core/clock.ts';
-import { addDays } from '../../../src/core/days.ts';
 import { RunLedger } from '../../../src/run/ledger.ts';
 import { withState } from '../../support/state.ts';
-import { today, useDemo } from './scene.ts';
+import { useDemo } from './scene.ts';
 
 const scene = useDemo();
 const { typed, demo } = scene;
@@ -57,18 +56,4 @@ test('with any setting or credential of the installation, or data of its own, th
   await writeFile(settings, '{}');
   expect((await typed(['status'])).err).not.toMatch(IS_DEMO);
   await rm(settings);
-});
-
-test('with --page it goes on to serve the page on that data, until Ctrl-C', async () => {
-  let asked: Promise<string> | null = null;
-  const onOut = (text: string, end: () => void) => {
-    const url = /The status page of the demo: (\S+)/.exec(text)?.[1];
-    if (url === undefined || asked) return;
-    asked = fetch(url).then((answer) => answer.text());
-    void asked.finally(end);
-  };
-  const { code } = await typed(['demo', '--orders-per-day', '50', '--page', '--port', '0'], {}, onOut);
-  expect(code).toBe(0);
-  expect(await asked).toMatch(/<h1[^>]*>/);
-  expect(await asked).toContain(`orders ${addDays(today, -1)}`);
 });

@@ -2,11 +2,12 @@
 import { expect, it } from 'vitest';
 import type { EtlError } from '../../../src/core/errors.ts';
 import type { Step } from '../../../src/run/context.ts';
-import type { RunEnd } from '../../../src/serve/schedule/scheduler.ts';
+import { type RunEnd, Scheduler } from '../../../src/serve/schedule/scheduler.ts';
 import { fileLocks } from '../../../src/store/file-locks.ts';
 import type { Lock } from '../../../src/store/locks.ts';
 import { readSchedule } from '../../../src/store/scheduled.ts';
-import { ended, MINUTE, REPORTS, useScheduler } from '../../serve/schedule/scene.ts';
+import { collectingLog } from '../../serve/receiver/scene.ts';
+import { ended, MINUTE, nightly, REPORTS, useScheduler } from '../../serve/schedule/scene.ts';
 
 const scene = useScheduler();
 
@@ -61,4 +62,37 @@ it('one that cannot begin since another run is at work is tried again until it c
   expect(scene.said('warn')).toEqual(['a scheduled run waits, since another run holds the lock; it is tried again']);
   expect((await scene.records()).map(({ result }) => result)).toEqual(['done']);
   expect((await readSchedule(scene.state.db))?.orders?.last).toMatchObject({ result: 'done', tries: 1 });
+});
+
+it('one that is stopped because the scheduler ends is begun again when it is back', async () => {
+  await scene.leftAt('2026-03-19T10:00:00.000Z');
+  scene.world.clock.set(Date.parse('2026-03-20T06:00:00Z'));
+  const end = new AbortController();
+  const context = { state: scene.state, clock: scene.world.clock, log: collectingLog(scene.log) };
+  const step = (name: Step) => {
+    if (name === 'lake-committed') end.abort();
+  };
+  const scheduler = await Scheduler.open({
+    schedules: nightly(),
+    context,
+    runLimitMinutes: 360,
+    start: (names) => {
+      const stop = new AbortController();
+      const night = scene.world.night({ names, signal: stop.signal, step });
+      return {
+        ended: night.then(({ run }): RunEnd => ({ kind: 'ended', result: run.result!, runId: run.run_id })),
+        stop: (reason) => stop.abort(reason),
+        kill: () => undefined,
+      };
+    },
+  });
+  await scheduler.work(end.signal);
+  expect((await readSchedule(scene.state.db))?.orders?.last).toMatchObject({
+    result: 'interrupted',
+    finished_at: null,
+  });
+  scene.world.clock.set(scene.world.clock.now() + MINUTE);
+  const begun = await scene.schedule({ runs: 1 });
+  expect(begun.map(({ at }) => at)).toEqual(['2026-03-20T06:01']);
+  expect(await scene.world.differences(scene.world.lookback())).toEqual([]);
 });

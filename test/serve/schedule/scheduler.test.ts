@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { isoTime } from '../../../src/core/clock.ts';
 import { EtlError } from '../../../src/core/errors.ts';
-import type { Step } from '../../../src/run/context.ts';
 import { type RunEnd, Scheduler, type StartRun } from '../../../src/serve/schedule/scheduler.ts';
 import { readSchedule, type ScheduleState, writeSchedule } from '../../../src/store/scheduled.ts';
 import type { State } from '../../../src/store/state.ts';
 import { collectingLog } from '../receiver/scene.ts';
-import { ended, MINUTE, nightly, REPORTS, schedulesOf, useScheduler } from './scene.ts';
+import { ended, MINUTE, REPORTS, schedulesOf, useScheduler } from './scene.ts';
 
 const scene = useScheduler();
 const scripted =
@@ -34,39 +33,6 @@ describe('real nights', () => {
         tries: 1,
       },
     });
-  });
-
-  it('one that is stopped because the scheduler ends is begun again when it is back', async () => {
-    await scene.leftAt('2026-03-19T10:00:00.000Z');
-    scene.world.clock.set(Date.parse('2026-03-20T06:00:00Z'));
-    const end = new AbortController();
-    const context = { state: scene.state, clock: scene.world.clock, log: collectingLog(scene.log) };
-    const step = (name: Step) => {
-      if (name === 'lake-committed') end.abort();
-    };
-    const scheduler = await Scheduler.open({
-      schedules: nightly(),
-      context,
-      runLimitMinutes: 360,
-      start: (names) => {
-        const stop = new AbortController();
-        const night = scene.world.night({ names, signal: stop.signal, step });
-        return {
-          ended: night.then(({ run }): RunEnd => ({ kind: 'ended', result: run.result!, runId: run.run_id })),
-          stop: (reason) => stop.abort(reason),
-          kill: () => undefined,
-        };
-      },
-    });
-    await scheduler.work(end.signal);
-    expect((await readSchedule(scene.state.db))?.orders?.last).toMatchObject({
-      result: 'interrupted',
-      finished_at: null,
-    });
-    scene.world.clock.set(scene.world.clock.now() + MINUTE);
-    const begun = await scene.schedule({ runs: 1 });
-    expect(begun.map(({ at }) => at)).toEqual(['2026-03-20T06:01']);
-    expect(await scene.world.differences(scene.world.lookback())).toEqual([]);
   });
 });
 
