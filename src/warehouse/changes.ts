@@ -21,7 +21,9 @@ export async function changedSlices(
   assert(names.size === slices.length, 'a slice is in a publication twice');
   if (afresh || slices.length === 0) return [...slices];
   const loaded = await receipts();
-  return slices.filter((slice) => !isReceiptOf(receiptsOf(loaded, slice.pipeline.name).get(slice.content.day), slice));
+  return slices.filter(
+    ({ pipeline, content }) => !isReceiptOf(receiptsOf(loaded, pipeline.name).get(content.day), content),
+  );
 }
 
 /**

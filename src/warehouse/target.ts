@@ -7,6 +7,7 @@ import type { Pipeline } from '../core/pipeline.ts';
 import type { ControlSums, DriftRecord, FetchRecord, PrunedFetch, RunRecord, SliceContent } from '../core/records.ts';
 import type { Tracer } from '../core/tracer.ts';
 import type { BrokenCheck, Check } from './checks.ts';
+import type { DifferingRows } from './differing-rows.ts';
 import type { Erasure } from './erasing.ts';
 import type { TargetName } from './target-name.ts';
 
@@ -128,14 +129,11 @@ export interface Receipt {
 export type Receipts = ReadonlyMap<string, ReadonlyMap<Day, Receipt>>;
 
 /**
- * Whether a receipt is of this content. Rows whose history is kept also say since when they are so: those that are again what they were
- * once begin anew, and came with another fetch.
+ * Whether a receipt is of this content, brought by the same fetch: rows name it, and those whose history is kept also say since when they
+ * are so. A slice of equal content has another fetch only where its damaged file was made again from another answer.
  */
-export function isReceiptOf(
-  receipt: Receipt | undefined,
-  { pipeline, content }: Pick<LoadSlice, 'pipeline' | 'content'>,
-): boolean {
-  return receipt?.digest === content.digest && (!pipeline.keepsHistory || receipt.fetch_id === content.fetch_id);
+export function isReceiptOf(receipt: Receipt | undefined, content: Pick<SliceContent, 'digest' | 'fetch_id'>): boolean {
+  return receipt?.digest === content.digest && receipt.fetch_id === content.fetch_id;
 }
 
 /** Those of one pipeline. */
@@ -180,6 +178,12 @@ export interface Reading {
 
   /** How many versions of a pipeline whose rows are versions end at another instant than the next one begins. */
   wrongEnds(pipeline: Pipeline): Promise<number>;
+
+  /**
+   * Days of these slices of one pipeline whose rows are not those of their files, in any column that the files have. All of them are
+   * compared at once, in bounded memory. Errors: `failed/lake_file`, naming the slice.
+   */
+  differing(slices: readonly LoadSlice[]): Promise<readonly DifferingRows[]>;
 
   /** What breaks these checks on any day; nothing where the warehouse does not exist yet. Errors: those of a check, as `CheckEngine.rows` names them. */
   broken(checks: readonly Check[]): Promise<readonly BrokenCheck[]>;

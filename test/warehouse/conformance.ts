@@ -4,6 +4,7 @@ import type { NewWarehouse } from './bench.ts';
 import { accounts } from './conformance/accounts.ts';
 import { atLength } from './conformance/at-length.ts';
 import { checking } from './conformance/checking.ts';
+import { comparing, comparingAtLength } from './conformance/comparing.ts';
 import { dimensions } from './conformance/dimensions.ts';
 import { marts } from './conformance/marts.ts';
 import { migrating, migratingAtLength } from './conformance/migrating.ts';
@@ -20,7 +21,7 @@ import { sharedVersions, versions } from './conformance/versions.ts';
 
 /** What is run with every change on both engines: whatever each of them does in its own way. */
 export function conformance(newWarehouse: NewWarehouse): void {
-  describeParts(newWarehouse, [publishing, refusing, values, versions, querying, noChecks, migrating, accounts]);
+  describeParts(newWarehouse, [publishing, refusing, values, versions, querying, noChecks, migrating, accounts, comparing]);
 }
 
 /**
@@ -33,7 +34,7 @@ export function sharedConformance(newWarehouse: NewWarehouse): void {
 
 /** What takes minutes: how engines behave at length, and every check that ships. */
 export function conformanceAtLength(newWarehouse: NewWarehouse): void {
-  describeParts(newWarehouse, [atLength, migratingAtLength, shippedChecks]);
+  describeParts(newWarehouse, [atLength, migratingAtLength, comparingAtLength, shippedChecks]);
 }
 
 /** A group each, as each registers hooks. */

@@ -11,9 +11,10 @@ export function register(program: Command, cli: CliContext): void {
   const command = program
     .command('verify')
     .description('compare raw store, lake and targets to the last digit, and run all checks; exit 1 on any difference')
+    .option('--deep', 'also compare every row of the targets with the lake, in all columns: takes longer')
     .option('--json', 'print one JSON document')
-    .action(async ({ json = false }: { json?: boolean }) => {
-      const result = await withApp(await orDemo(cli), verify);
+    .action(async ({ json = false, deep = false }: { json?: boolean; deep?: boolean }) => {
+      const result = await withApp(await orDemo(cli), (context) => verify(context, deep));
       const { differences } = result;
       cli.finish(differences.length > 0 ? EXIT.failed : EXIT.done);
       if (json) return printJson(cli.stdout, result);
@@ -27,7 +28,10 @@ export function register(program: Command, cli: CliContext): void {
         );
       return void cli.stdout.write(`${linesOf(result).join('\n')}\n`);
     });
-  addExamples(command, [['verify', 'prove that every hop holds the same']]);
+  addExamples(command, [
+    ['verify', 'prove that every hop holds the same, by counts and exact sums'],
+    ['verify --deep', 'after somebody else wrote into a warehouse: row by row, in texts, flags and times too'],
+  ]);
 }
 
 function differenceText({ hop, pipeline, day, problem, fix }: Verification['differences'][number]): string {
@@ -35,7 +39,9 @@ function differenceText({ hop, pipeline, day, problem, fix }: Verification['diff
 }
 
 /** Warnings, what was compared, and one line of verdict at the end. */
-function linesOf({ answers, pruned, slices, rows, targets, differences, warnings }: Verification): string[] {
+function linesOf(verification: Verification): string[] {
+  const { deep, answers, pruned, slices, rows, targets, differences, warnings } = verification;
+  const how = deep ? 'row by row, ' : '';
   const content = (of: { readonly slices: number; readonly rows: number }) =>
     `${counted(of.slices, 'slice')}, ${counted(of.rows, 'row')}`;
   const gone =
@@ -49,7 +55,7 @@ function linesOf({ answers, pruned, slices, rows, targets, differences, warnings
     ...warnings.map((w) => `warning: ${w.hop}: ${w.pipeline} ${w.day ?? ''}: ${w.problem}; ${w.fix}`),
     `raw: ${counted(answers, 'answer')}${gone}`,
     `lake: ${content({ slices, rows })}`,
-    ...targets.map((t) => `${t.target}: ${content(t)} compared with the lake, ${counted(t.checks, 'check')} run`),
+    ...targets.map((t) => `${t.target}: ${content(t)} compared with the lake, ${how}${counted(t.checks, 'check')} run`),
     `Verdict: ${verdict}${aside}`,
   ];
 }

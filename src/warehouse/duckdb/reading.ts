@@ -6,13 +6,15 @@ import type { Engine } from '../../engine/duckdb.ts';
 import { type Bookkeeping, currentReceipts, hasBookkeeping } from '../bookkeeping.ts';
 import { runChecks } from '../checking.ts';
 import type { BrokenCheck, Check } from '../checks.ts';
+import type { DifferingRows } from '../differing-rows.ts';
 import { lackingIn, readSchema, type Schema } from '../schema/schema.ts';
 import type { WarehouseSettings } from '../settings.ts';
-import { daySums, daySumsOf, wrongVersionEnds } from '../slice-sql.ts';
-import type { Reading, Receipts, SliceSums, TargetState } from '../target.ts';
+import { daySums, daySumsOf, loadsOf, wrongVersionEnds } from '../slice-sql.ts';
+import type { LoadSlice, Reading, Receipts, SliceSums, TargetState } from '../target.ts';
 import { NO_STATE, stateOf } from '../target-state.ts';
 import { duckdbChecks } from './check-engine.ts';
 import { duckdbBookkeeping } from './dialect.ts';
+import { differingRows } from './differing-rows.ts';
 import type { WarehouseFile } from './warehouse-file.ts';
 
 export interface DuckdbReadingOptions {
@@ -54,6 +56,14 @@ export class DuckdbReading implements Reading {
 
   wrongEnds(pipeline: Pipeline): Promise<number> {
     return this.ask(0, async (engine) => Number((await engine.row(wrongVersionEnds(pipeline))).n));
+  }
+
+  differing(slices: readonly LoadSlice[]): Promise<readonly DifferingRows[]> {
+    return this.ask<readonly DifferingRows[]>([], async (engine) => {
+      const found: DifferingRows[] = [];
+      for (const load of loadsOf(slices)) found.push(...(await differingRows(engine, load)));
+      return found;
+    });
   }
 
   broken(checks: readonly Check[]): Promise<readonly BrokenCheck[]> {

@@ -15,6 +15,7 @@ import { changedSlices, changesFor, isAlways } from '../changes.ts';
 import { recordingOf } from '../check-drift.ts';
 import { checkLoaded, proveChecks } from '../checking.ts';
 import type { BrokenCheck, Check } from '../checks.ts';
+import type { DifferingRows } from '../differing-rows.ts';
 import { type Erasure, eraseRows } from '../erasing.ts';
 import { NO_SETTINGS, recordSettings, settingsDiffer, type WarehouseSettings } from '../settings.ts';
 import { checkFiles } from '../slice-files.ts';
@@ -109,6 +110,10 @@ class DuckdbTarget implements Target {
 
   wrongEnds(pipeline: Pipeline): Promise<number> {
     return this.reading((warehouse) => warehouse.wrongEnds(pipeline));
+  }
+
+  differing(slices: readonly LoadSlice[]): Promise<readonly DifferingRows[]> {
+    return this.reading((warehouse) => warehouse.differing(slices));
   }
 
   broken(checks: readonly Check[]): Promise<readonly BrokenCheck[]> {

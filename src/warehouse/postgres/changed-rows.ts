@@ -24,21 +24,34 @@ import type { Client } from './sessions.ts';
 
 /** Deletes the rows that differ, and stages those that come instead, for `insertStaged`; returns how many. `dir`: where files may lie meanwhile. */
 export async function stageChanges(loading: Loading, dir: string, load: PipelineLoad): Promise<number> {
+  const { client } = loading;
+  const { pipeline, onRows } = load;
+  const { fresh, gone, kept } = await stageDiffering(loading, dir, load);
+  onRows?.(kept);
+  if (fresh > 0 && gone > 0) await leaveEqual(client, pipeline);
+  if (gone > 0) await client.query(`DELETE FROM ${factTable(pipeline)} WHERE ${AMONG_GONE}`);
+  await client.query('DROP TABLE gone');
+  return fresh;
+}
+
+/**
+ * Makes two temporary tables: `staged` with rows of the slices that the table has not, or only spelt otherwise, and `gone` with the
+ * places of such rows of the table.
+ */
+export async function stageDiffering(loading: Loading, dir: string, load: PipelineLoad): Promise<Compared> {
   const { client, engine } = loading;
   const { pipeline, slices, onRows } = load;
-  const table = factTable(pipeline);
-  const { fresh, gone, kept } = await compare(client, engine, dir, load);
-  onRows?.(kept);
-  await client.query(`CREATE TEMPORARY TABLE staged (LIKE ${table}); CREATE TEMPORARY TABLE gone (place tid)`);
+  const compared = await compare(client, engine, dir, load);
+  const { fresh, gone } = compared;
+  await client.query(
+    `CREATE TEMPORARY TABLE staged (LIKE ${factTable(pipeline)}); CREATE TEMPORARY TABLE gone (place tid)`,
+  );
   const day = quoteName(pipeline.day);
   const among = (rows: string) =>
     `(SELECT seen.* FROM ${rows} AS seen SEMI JOIN fresh ON seen.${day} = fresh.day AND seen.file_row_number = fresh.number)`;
   if (fresh > 0) await copyFacts(loading, 'staged', pipeline, sliceRows(slices, true).map(among), fresh, onRows);
   if (gone > 0) await copyRows(client, engine, 'gone', [{ column: 'place', kind: 'text' }], ['gone'], gone);
-  if (fresh > 0 && gone > 0) await leaveEqual(client, pipeline);
-  if (gone > 0) await client.query(`DELETE FROM ${table} WHERE ${AMONG_GONE}`);
-  await client.query('DROP TABLE gone');
-  return fresh;
+  return compared;
 }
 
 /** Inserts what was staged: only when also all other rows are deleted that may have had one of its keys. */
@@ -46,7 +59,8 @@ export async function insertStaged(client: Client, pipeline: Pipeline): Promise<
   await client.query(`INSERT INTO ${factTable(pipeline)} SELECT * FROM staged; DROP TABLE staged`);
 }
 
-const AMONG_GONE = 'ctid = ANY (ARRAY(SELECT place FROM gone))';
+/** A condition that is true on the rows of the table whose places `gone` has. */
+export const AMONG_GONE = 'ctid = ANY (ARRAY(SELECT place FROM gone))';
 
 /** Rows of the slices that the table does not have so, rows of the table that the slices do not have so, and rows that both have. */
 interface Compared {
@@ -57,6 +71,7 @@ interface Compared {
 
 /** Leaves temporary tables in the engine: `fresh` with the days of rows and their numbers in the files, `gone` with places in the table. */
 async function compare(client: Client, engine: Engine, dir: string, load: PipelineLoad): Promise<Compared> {
+  const { pipeline } = load;
   const marks = await newMarks(engine);
   const file = path.join(dir, 'there.txt');
   await mkdir(dir, { recursive: true });
@@ -74,13 +89,23 @@ async function compare(client: Client, engine: Engine, dir: string, load: Pipeli
   } finally {
     await rm(file, { force: true });
   }
-  await engine.run('CREATE OR REPLACE TEMP TABLE fresh AS SELECT day, number FROM ours ANTI JOIN there USING (digest)');
-  await engine.run('CREATE OR REPLACE TEMP TABLE gone AS SELECT place FROM there ANTI JOIN ours USING (digest)');
+  const [one, other, same] = pipeline.key
+    ? ['ours', 'there', 'digest']
+    : [counted('ours'), counted('there'), 'digest, nth'];
+  await engine.run(
+    `CREATE OR REPLACE TEMP TABLE fresh AS SELECT day, number FROM ${one} ANTI JOIN ${other} USING (${same})`,
+  );
+  await engine.run(`CREATE OR REPLACE TEMP TABLE gone AS SELECT place FROM ${other} ANTI JOIN ${one} USING (${same})`);
   const { fresh, gone, ours } = await engine.row(
     `SELECT (SELECT count(*) FROM fresh) AS fresh, (SELECT count(*) FROM gone) AS gone, (SELECT count(*) FROM ours) AS ours`,
   );
   await engine.run('DROP TABLE ours; DROP TABLE there');
   return { fresh: Number(fresh), gone: Number(gone), kept: Number(ours) - Number(fresh) };
+}
+
+/** Rows without a key may be there twice: its number among its like keeps them apart. */
+function counted(digests: string): string {
+  return `(SELECT *, row_number() OVER (PARTITION BY digest) AS nth FROM ${digests}) AS ${digests}`;
 }
 
 async function digestSlices(engine: Engine, { pipeline, slices }: PipelineLoad, marks: Marks): Promise<void> {

@@ -12,6 +12,7 @@ import { changedSlices, changesFor, isAlways } from '../changes.ts';
 import { recordingOf } from '../check-drift.ts';
 import { checkLoaded, proveChecks, runChecks } from '../checking.ts';
 import type { BrokenCheck, Check } from '../checks.ts';
+import type { DifferingRows } from '../differing-rows.ts';
 import { type Erasure, eraseRows } from '../erasing.ts';
 import { lackingIn, readSchema, type Schema } from '../schema/schema.ts';
 import { demandOwn, NO_SETTINGS, recordSettings, settingsDiffer, type WarehouseSettings } from '../settings.ts';
@@ -34,6 +35,7 @@ import { loadVersioned, type VersionEngine } from '../versions.ts';
 import { postgresBookkeeping } from './bookkeeping.ts';
 import { checkServer } from './check.ts';
 import { postgresChecks, withoutWriting } from './check-engine.ts';
+import { differingRows } from './differing-rows.ts';
 import { loadPipeline } from './load.ts';
 import { takeLock } from './lock.ts';
 import { migratePostgres, replaceDiffering } from './migrate.ts';
@@ -114,6 +116,18 @@ class PostgresTarget implements Target {
     return this.answer(0, async (client) => Number((await client.query(wrongVersionEnds(pipeline))).rows[0]?.n ?? 0));
   }
 
+  async differing(slices: readonly LoadSlice[]): Promise<readonly DifferingRows[]> {
+    if (!(await this.exists())) return [];
+    const writing = { readOnly: false, statementTimeoutMs: LOAD_TIMEOUT_MS }; // temporary tables, which are rolled back
+    return this.withEngine((engine, dir) =>
+      this.sessions.transaction(writing, async (client) => {
+        const found: DifferingRows[] = [];
+        for (const load of loadsOf(slices)) found.push(...(await differingRows({ client, engine }, dir, load)));
+        return found;
+      }),
+    );
+  }
+
   async query(sql: string, limit: number): Promise<QueryResult> {
     return runQuery(this.sessions, sql, limit);
   }
@@ -185,14 +199,21 @@ class PostgresTarget implements Target {
     });
   }
 
-  private async replace(publication: Publication, slices: readonly LoadSlice[]): Promise<Loaded> {
-    opened += 1;
-    const tempDir = path.join(this.workDir, `postgres-${process.pid}-${opened}`);
-    const engine = await Engine.open({ tempDir, memoryMiB: LIMITS.warehouseMemoryMiB });
-    try {
+  private replace(publication: Publication, slices: readonly LoadSlice[]): Promise<Loaded> {
+    return this.withEngine(async (engine, dir) => {
       await checkFiles(engine, slices);
       await migratePostgres(this.sessions, this.pipelines, this.clock, publication.afresh ? 'leave' : 'refuse');
-      return await this.load(engine, tempDir, publication, slices);
+      return this.load(engine, dir, publication, slices);
+    });
+  }
+
+  /** `dir`: where files may lie meanwhile. */
+  private async withEngine<T>(work: (engine: Engine, dir: string) => Promise<T>): Promise<T> {
+    opened += 1;
+    const dir = path.join(this.workDir, `postgres-${process.pid}-${opened}`);
+    const engine = await Engine.open({ tempDir: dir, memoryMiB: LIMITS.warehouseMemoryMiB });
+    try {
+      return await work(engine, dir);
     } finally {
       engine.close();
     }

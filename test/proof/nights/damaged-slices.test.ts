@@ -89,3 +89,14 @@ it('a day that lost an item is asked for again, since its answers are older than
   expect((await backfill(last, true)).errors).toEqual([]);
   expect(await differences()).toEqual([]);
 });
+
+it.each(['promotions', 'orders', 'commissions'])(
+  'a damaged day of %s that says the same again comes with its new fetch into the warehouse too',
+  async (name) => {
+    const file = await world.within(async ({ lake }) => lake.rowsFile((await lake.slices(name)).get(first)!)!);
+    await truncate(file, 900);
+    world.clock.set(world.clock.now() + 60_000);
+    await world.within((context) => runBackfill(context, [name], { from: first, to: first }, true));
+    expect((await world.within((context) => verify(context, true))).differences).toEqual([]);
+  },
+);
