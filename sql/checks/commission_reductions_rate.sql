@@ -1,7 +1,7 @@
 -- severity: block
 -- about: every boundary of a reduction stands inside a rate that was seen at the same instant
 -- pipeline: commission-rates
--- fix: make both again from the raw store: partner-etl replay commission-rates --from D --to D
+-- fix: where verify finds the lake sound, make the warehouse afresh from it: partner-etl rebuild; else make both again from the raw store: partner-etl replay commission-rates --from D --to D
 SELECT part.observed_on AS slice_day, part.ean, part.condition, part.asked_price, part.observed_from, part.position
 FROM warehouse.fact_commission_reduction AS part
 WHERE {on_days:observed_on} AND NOT EXISTS (

@@ -1,7 +1,7 @@
 -- severity: block
 -- about: an order item is there once
 -- pipeline: orders
--- fix: the item may have moved to another day: fetch both days again (partner-etl backfill orders --from D --to D --refetch)
+-- fix: where verify finds the lake sound, make the warehouse afresh from it: partner-etl rebuild; else the item may have moved to another day: fetch both days again (partner-etl backfill orders --from D --to D --refetch)
 -- The days looked at among themselves, and then against all others, where few orders lie in the range of their numbers.
 SELECT max(order_date) AS slice_day, account, order_id, order_item_id, count(*) AS times
 FROM warehouse.fact_order_item

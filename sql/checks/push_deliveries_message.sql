@@ -1,7 +1,7 @@
 -- severity: block
 -- about: every delivery is one of a push message that is known
 -- pipeline: push-messages
--- fix: make both again from the raw store: partner-etl replay push-messages --from D --to D
+-- fix: where verify finds the lake sound, make the warehouse afresh from it: partner-etl rebuild; else make both again from the raw store: partner-etl replay push-messages --from D --to D
 SELECT delivery.received_on AS slice_day, delivery.delivery_id, delivery.resource, delivery.resource_id
 FROM warehouse.push_delivery AS delivery
 WHERE {on_days:received_on} AND NOT EXISTS (

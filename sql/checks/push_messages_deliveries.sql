@@ -1,7 +1,7 @@
 -- severity: block
 -- about: the deliveries that a push message counts are the rows of push_delivery
 -- pipeline: push-messages
--- fix: make both again from the raw store: partner-etl replay push-messages --from D --to D
+-- fix: where verify finds the lake sound, make the warehouse afresh from it: partner-etl rebuild; else make both again from the raw store: partner-etl replay push-messages --from D --to D
 -- A message stands on the day of its first delivery, so no delivery of it lies before.
 SELECT message.received_on AS slice_day, message.retailer_id, message.resource, message.type, message.resource_id,
   message."timestamp", max(message.deliveries) AS deliveries, count(delivery.delivery_id) AS delivery_rows

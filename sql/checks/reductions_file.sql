@@ -1,7 +1,7 @@
 -- severity: block
 -- about: every line of the reductions file was seen in a file that is known
 -- pipeline: reductions
--- fix: make both again from the raw store: partner-etl replay reductions --from D --to D
+-- fix: where verify finds the lake sound, make the warehouse afresh from it: partner-etl rebuild; else make both again from the raw store: partner-etl replay reductions --from D --to D
 SELECT line.observed_on AS slice_day, line.observed_from, count(*) AS row_count, min(line.ean) AS ean
 FROM warehouse.reduction_line AS line
 WHERE {on_days:observed_on}

@@ -46,7 +46,7 @@ export async function runBackfill(
   range: DayRange,
   refetch: boolean,
 ): Promise<RunOutcome> {
-  const pipelines = backfillable(chosenPipelines(context, names), names);
+  const pipelines = backfillable(chosenPipelines(context, names), names, range);
   const command = `backfill ${names.join(' ')} --from ${range.from} --to ${range.to}${refetch ? ' --refetch' : ''}`;
   const plan = async (pipeline: Pipeline) => {
     const found = await sourceOf(pipeline).planPast?.(context, pipeline, range, refetch);
@@ -61,7 +61,11 @@ export async function runBackfill(
 }
 
 /** Those that have a past to fetch. Errors: `usage/no_past` when another one was named. */
-export function backfillable(pipelines: readonly Pipeline[], names: readonly string[]): Pipeline[] {
+export function backfillable(
+  pipelines: readonly Pipeline[],
+  names: readonly string[],
+  { from, to }: DayRange,
+): Pipeline[] {
   const other = pipelines.find(({ source }) => !source.isByRange);
   if (other && names.length > 0)
     throw new EtlError(
@@ -69,7 +73,7 @@ export function backfillable(pipelines: readonly Pipeline[], names: readonly str
       'no_past',
       `${other.name} has no past to fetch: the service only tells what holds now`,
       {
-        hint: `ask for what is due: partner-etl run ${other.name}; load stored answers again: partner-etl replay ${other.name}`,
+        hint: `ask for what is due: partner-etl run ${other.name}; load stored answers again: partner-etl replay ${other.name} --from ${from} --to ${to}`,
       },
     );
   return pipelines.filter(({ source }) => source.isByRange);

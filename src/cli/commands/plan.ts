@@ -35,7 +35,9 @@ export function register(program: Command, cli: CliContext): void {
         const range = rangeIn(options, context.today);
         const { refetch = false } = options;
         const plans = range
-          ? await Promise.all(backfillable(pipelines, names).map((p) => windowsToBackfill(context, p, range, refetch)))
+          ? await Promise.all(
+              backfillable(pipelines, names, range).map((p) => windowsToBackfill(context, p, range, refetch)),
+            )
           : await nightPlans(context, pipelines);
         return estimatePlans(context, plans);
       });

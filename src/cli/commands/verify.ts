@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { EXIT } from '../../core/errors.ts';
-import { type Verification, verify } from '../../run/verify/verify.ts';
+import { type Difference, type Verification, verify } from '../../run/verify/verify.ts';
 import type { CliContext } from '../context.ts';
 import { orDemo } from '../demo/home.ts';
 import { addExamples } from '../help.ts';
@@ -34,8 +34,14 @@ export function register(program: Command, cli: CliContext): void {
   ]);
 }
 
-function differenceText({ hop, pipeline, day, problem, fix }: Verification['differences'][number]): string {
-  return `${hop}: ${pipeline}${day === null ? '' : ` ${day}`}: ${problem}\n  fix: ${fix}\n`;
+/** A fix that the next difference has too stands below that. */
+function differenceText(
+  { hop, pipeline, day, problem, fix }: Difference,
+  at: number,
+  all: readonly Difference[],
+): string {
+  const what = `${hop}: ${pipeline}${day === null ? '' : ` ${day}`}: ${problem}\n`;
+  return all[at + 1]?.fix === fix ? what : `${what}  fix: ${fix}\n`;
 }
 
 /** Warnings, what was compared, and one line of verdict at the end. */

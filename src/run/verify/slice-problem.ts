@@ -8,12 +8,21 @@ import { type Engine, readParquet } from '../../engine/duckdb.ts';
 import { measureSlice } from '../../engine/measure.ts';
 import type { Lake } from '../../lake/lake.ts';
 import type { RunContext } from '../context.ts';
+import type { RangeFix } from './fixes.ts';
 
-/** The command that makes a slice again whose files are damaged. What it lost to another day is known by the service alone. */
-export function fixOf(pipeline: Pipeline, { content: { day }, moved }: SliceEntry): string {
-  if (pipeline.isHistory) return 'partner-etl rebuild --history';
-  const range = `${parentName(pipeline)} --from ${day} --to ${day}`;
-  return moved ? `partner-etl backfill ${range} --refetch` : `partner-etl replay ${range}`;
+/** The command that makes slices again whose files are damaged. What one lost to another day is known by the service alone. */
+export function fixOver(pipeline: Pipeline, { content: { day }, moved }: SliceEntry): RangeFix {
+  const over = (from: Day, to: Day) => {
+    if (pipeline.isHistory) return 'partner-etl rebuild --history';
+    const range = `${parentName(pipeline)} --from ${from} --to ${to}`;
+    return moved ? `partner-etl backfill ${range} --refetch` : `partner-etl replay ${range}`;
+  };
+  return { from: day, to: day, over };
+}
+
+export function fixOf(pipeline: Pipeline, entry: SliceEntry): string {
+  const { from, to, over } = fixOver(pipeline, entry);
+  return over(from, to);
 }
 
 /** What keeps a file from being read that is sound. */

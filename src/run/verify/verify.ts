@@ -26,7 +26,8 @@ import type { RunContext } from '../context.ts';
 import { checksFor } from '../publish/check-holds.ts';
 import { answersBehind, lostBeside } from './answers-behind.ts';
 import { differingSlices } from './deep.ts';
-import { fixOf, sliceProblem } from './slice-problem.ts';
+import { joinFixes, type RangeFix } from './fixes.ts';
+import { fixOver, sliceProblem } from './slice-problem.ts';
 
 export interface Difference {
   readonly hop: 'raw' | 'lake' | 'duckdb' | 'postgres';
@@ -88,7 +89,8 @@ export async function verify(context: RunContext, isDeep = false): Promise<Verif
   for (const target of context.targets)
     targets.push(await verifyTarget(context, target, isDeep ? (entry) => !damaged.has(entry) : null, found));
   const verdict = found.differences.length === 0 ? 'no_difference' : 'differences';
-  return { verdict, deep: isDeep, ...totals, targets, ...found };
+  const differences = joinFixes(found.differences);
+  return { verdict, deep: isDeep, ...totals, targets, differences, warnings: joinFixes(found.warnings) };
 }
 
 /** The records of fetches are rows of it. */
@@ -96,8 +98,13 @@ const STATE_FILE = 'state.db';
 
 /** What was found so far. */
 interface Found {
-  readonly differences: Difference[];
-  readonly warnings: Difference[];
+  readonly differences: FoundDifference[];
+  readonly warnings: FoundDifference[];
+}
+
+/** Whose fix may become one command together with those of neighbouring days. */
+interface FoundDifference extends Omit<Difference, 'fix'> {
+  readonly fix: string | RangeFix;
 }
 
 /** Reads every answer that a slice stands on. Those of a part are the answers of its whole. */
@@ -110,10 +117,10 @@ async function verifyRawStore(
   let [answers, pruned] = [0, 0];
   if (!isNamed(pipeline)) return { answers, pruned };
   const needed = await answersNeeded(context, engine, pipeline);
-  const found = (day: string | null, problem: string, fix: string) =>
+  const found = (day: string | null, problem: string, fix: string | RangeFix) =>
     differences.push({ hop: 'raw', pipeline: pipeline.name, day, problem, fix });
   const underHolds = await standingUnderHolds(context, pipeline);
-  const fix = (fetchId: string, from: string | null, to: string | null, file?: string) =>
+  const fix = (fetchId: string, from: Day | null, to: Day | null, file?: string) =>
     underHolds.has(fetchId) ? restore(pipeline, file) : refetch(pipeline, from, to, file);
   for await (const state of answersBehind(context.raw, needed.keys())) {
     if (state.kind === 'missing') {
@@ -161,8 +168,8 @@ async function standingUnderHolds({ lake }: RunContext, pipeline: Pipeline): Pro
   return held;
 }
 
-function lakeDifference(pipeline: Pipeline, entry: SliceEntry, problem: string): Difference {
-  return { hop: 'lake', pipeline: pipeline.name, day: entry.content.day, problem, fix: fixOf(pipeline, entry) };
+function lakeDifference(pipeline: Pipeline, entry: SliceEntry, problem: string): FoundDifference {
+  return { hop: 'lake', pipeline: pipeline.name, day: entry.content.day, problem, fix: fixOver(pipeline, entry) };
 }
 
 /** Compares a target with the lake, reads it whole, and runs every check. `isCompared`: slices whose rows are compared one by one. */
@@ -175,7 +182,7 @@ async function verifyTarget(
   const { name } = target;
   const compared = { target: name, slices: 0, rows: 0, checks: 0 };
   const fix = `partner-etl rebuild --target ${name}`;
-  const all = (problem: string, how: string): Difference => ({
+  const all = (problem: string, how: string): FoundDifference => ({
     hop: name,
     pipeline: 'all',
     day: null,
@@ -190,14 +197,17 @@ async function verifyTarget(
       }
       const receipts = await warehouse.receipts();
       const lacking = await warehouse.lacking();
+      const unread: string[] = [];
       for (const pipeline of context.pipelines) {
         context.progress.note(`${pipeline.name}: ${name}`);
-        const open = { name, warehouse, receipts, lacking, fix, isCompared };
+        const open = { name, warehouse, receipts, lacking, fix, isCompared, unread };
         found.differences.push(...(await verifyRows(context, pipeline, open, compared)));
       }
       context.progress.note(`checks: ${name}`);
       const damage = await damageOf(warehouse);
       if (damage !== null) found.differences.push(all(damage, fix));
+      // What cannot be read would be taken for a mistake in a check.
+      if (unread.length > 0) return;
       // A warehouse that an older program wrote last: checks may need tables that are still to be made.
       if (lacking.length > 0) found.warnings.push(all(oldTables(lacking), 'partner-etl run'));
       else compared.checks = await verifyChecks(context, target, { warehouse, receipts }, found);
@@ -233,6 +243,8 @@ interface OpenTarget {
   readonly lacking: readonly string[];
   readonly fix: string;
   readonly isCompared: ((entry: SliceEntry) => boolean) | null;
+  /** Pipelines whose tables could not be read. */
+  readonly unread: string[];
 }
 
 /** Compares the target's rows with the lake: summed by day, and one by one where that is asked for and the sums agree. */
@@ -241,9 +253,9 @@ async function verifyRows(
   pipeline: Pipeline,
   open: OpenTarget,
   compared: { slices: number; rows: number },
-): Promise<Difference[]> {
+): Promise<FoundDifference[]> {
   const { name, warehouse, receipts, lacking, fix, isCompared } = open;
-  const found = (day: string | null, problem: string, how = fix): Difference => ({
+  const found = (day: string | null, problem: string, how: string | RangeFix = fix): FoundDifference => ({
     hop: name,
     pipeline: pipeline.name,
     day,
@@ -255,7 +267,7 @@ async function verifyRows(
     // Tables of a pipeline that came later are made by the next run, and there is nothing to hold in them yet.
     if (slices.size === 0 && lacking.length > 0) return [];
     const [sums, known] = [await warehouse.sums(pipeline), receiptsOf(receipts, pipeline.name)];
-    const differences: Difference[] = [];
+    const differences: FoundDifference[] = [];
     const alike: SliceEntry[] = [];
     for (const [day, entry] of slices) {
       const there = sums.get(day) ?? { rows: 0, sums: {} };
@@ -277,7 +289,9 @@ async function verifyRows(
     if (wrong > 0) differences.push(found(null, `${wrong} versions do not end where the next one begins`));
     return differences;
   } catch (thrown) {
-    return [found(null, asEtlError(thrown).message)];
+    open.unread.push(pipeline.name);
+    // The lines behind the first are the engine's view of our SQL.
+    return [found(null, asEtlError(thrown).message.split('\n')[0] ?? '')];
   }
 }
 
@@ -289,13 +303,12 @@ function sumsProblem({ content }: SliceEntry, there: SliceSums, receipt: Receipt
 }
 
 /** Rows without a slice: the lake was restored from an older backup, or somebody put them there. `drop` is the command that takes them out. */
-function unknownDay({ pipelines }: RunContext, pipeline: Pipeline, day: string, drop: string): string {
+function unknownDay({ pipelines }: RunContext, pipeline: Pipeline, day: Day, drop: string): RangeFix {
   const asked = parentName(pipeline);
   const isReport = pipelines.some((p) => p.name === asked && p.source.isByRange);
-  const back = isReport
-    ? `partner-etl backfill ${asked} --from ${day} --to ${day}`
-    : 'a newer backup of lake/ and raw/';
-  return `${back} brings them into the lake; ${drop} drops them`;
+  const back = (from: Day, to: Day) =>
+    isReport ? `partner-etl backfill ${asked} --from ${from} --to ${to}` : 'a newer backup of lake/ and raw/';
+  return { from: day, to: day, over: (from, to) => `${back(from, to)} brings them into the lake; ${drop} drops them` };
 }
 
 /** Runs every check over all days; returns how many. Errors: `usage/check` for a file that is none. */
@@ -329,9 +342,11 @@ function fileOf({ raw_path: place }: FetchRecord): string | undefined {
 }
 
 /** `file`: what is damaged, relative to the home directory. */
-function refetch(pipeline: Pipeline, from: string | null, to: string | null, file?: string): string {
-  if (!pipeline.source.isByRange) return restore(pipeline, file);
-  return `partner-etl backfill ${pipeline.name} --from ${from} --to ${to} --refetch`;
+function refetch(pipeline: Pipeline, from: Day | null, to: Day | null, file?: string): string | RangeFix {
+  if (!pipeline.source.isByRange || from === null || to === null) return restore(pipeline, file);
+  const over = (first: Day, last: Day) =>
+    `partner-etl backfill ${pipeline.name} --from ${first} --to ${last} --refetch`;
+  return { from, to, over };
 }
 
 /** Somewhere in the pipeline's part of the raw store where the file is not known. */

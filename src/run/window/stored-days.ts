@@ -70,7 +70,8 @@ async function answersToReplay(context: RunContext, pipeline: Pipeline, { range,
       'nothing_stored',
       `the raw store holds no answer of ${pipeline.name} for ${range.from}..${range.to}`,
       {
-        hint: `fetch it: partner-etl backfill ${pipeline.name} --from ${range.from} --to ${range.to}`,
+        // Without --refetch the days that the lake has would be skipped, and stand on no answer for good.
+        hint: `fetch it: partner-etl backfill ${pipeline.name} --from ${range.from} --to ${range.to} --refetch`,
       },
     );
   const replaced = [...wanted.keys()].sort().flatMap((day) => {
