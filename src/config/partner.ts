@@ -74,10 +74,11 @@ function partnerSettings(
   authUrl: string,
   credentials: Credentials,
 ): PartnerSettings {
-  const { retailer, timeouts, retry, token } = service;
+  const { retailer, timeouts, retry, token, answerMiB } = service;
+  const answerBytes = answerMiB * 2 ** 20;
   const { reductions, reductionsName, subscriptions, signatureKeys, testPush, processStatus, version } = retailer;
   const own = { reductions, reductionsName, subscriptions, signatureKeys, testPush, processStatus };
-  return { baseUrl, authUrl, credentials, calls, retailer: filled(own, version), timeouts, retry, token };
+  return { baseUrl, authUrl, credentials, calls, retailer: filled(own, version), answerBytes, timeouts, retry, token };
 }
 
 /** The same with the version in place of every `{version}`. */

@@ -86,6 +86,7 @@ const service = (declared: Readonly<Record<Area, z.ZodRawShape>>) =>
       circuitMinutes: whole(1, 10_080, 'minutes'),
       mostPerHour: whole(1, 120, 'token requests'),
     }),
+    answerMiB: whole(1, 65_536, 'MiB'),
     timeouts: timeouts(),
     retry: retry(),
     reports: z.strictObject({ ...area(), ...declared.reports }),

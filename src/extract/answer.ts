@@ -46,7 +46,7 @@ export interface Incoming {
 }
 
 /**
- * Takes a body in. Errors: `retry/…` when it came damaged or is a page of somebody else's, `failed/…` when it is no report;
+ * Takes a body in of at most so many bytes, decoded. Errors: `retry/…` when it came damaged or is a page of somebody else's, `failed/…` when it is no report;
  * what is no report is set aside in the raw store, and the hint names the file.
  */
 export async function receive(
@@ -54,6 +54,7 @@ export async function receive(
   pipeline: Pipeline,
   raw: RawStore,
   folder: string,
+  mostBytes: number = LIMITS.answerBytes,
 ): Promise<Received> {
   const isGzip = isGzipEncoding(contentEncoding);
   const masker = await raw.masker(pipeline.name);
@@ -75,13 +76,13 @@ export async function receive(
     }
   }
   try {
-    const answer = await splitAnswer(hashed(), pipeline, folder);
+    const answer = await splitAnswer(hashed(), pipeline, folder, mostBytes);
     if (masker && masker.found > 0)
       await stored.rewrite((body) => masker.inPlace(body, `${body}.masked`, isGzip ? 'gzip' : 'json'));
     const sha256 = hash.digest('hex');
     return { ...answer, sha256, bytesDecoded, rawPath: await stored.keep(sha256, isGzip) };
   } catch (error) {
-    if (!(error instanceof EtlError) || !(error.cause instanceof RefusedAnswer) || error.cause.code === 'cut') {
+    if (!(error instanceof EtlError) || !(error.cause instanceof RefusedAnswer) || NOT_KEPT.has(error.cause.code)) {
       await stored.discard().catch(() => undefined); // the first error is the one to tell
       throw error;
     }
@@ -100,6 +101,9 @@ export async function receive(
   }
 }
 
+/** What is cut off or never ends is nothing to look at, and takes up the disk. */
+const NOT_KEPT: ReadonlySet<string> = new Set(['cut', 'answer_too_large']);
+
 /** What to do about an answer that the splitter refuses. */
 const HINTS = {
   not_json: 'a proxy or an error page may have answered: look at the answer in the raw store',
@@ -109,7 +113,8 @@ const HINTS = {
   malformed: 'the answer was damaged on its way or made wrongly: fetch it again, then report it to the service',
   cut: 'the connection ended early: fetch it again',
   after_end: 'two answers may have been joined: fetch it again, then report it to the service',
-  answer_too_large: 'ask for fewer days in one request (windowDays)',
+  answer_too_large:
+    'nothing of it was kept: ask for fewer days in one request (windowDays), or let answers be larger (service.answerMiB)',
 } as const satisfies Record<RefusedAnswer['code'], string>;
 
 /**
@@ -120,6 +125,7 @@ export async function splitAnswer(
   decoded: AsyncIterable<Uint8Array>,
   pipeline: Pipeline,
   folder: string,
+  mostBytes: number = LIMITS.answerBytes,
 ): Promise<SplitAnswer> {
   const linesFile = path.join(folder, 'lines.ndjson');
   const splitRejectsFile = path.join(folder, 'split-rejects.ndjson');
@@ -129,7 +135,7 @@ export async function splitAnswer(
   let refused: Uint8Array[] = [];
   const splitter = new Splitter({
     fields: splitFields(pipeline),
-    limits: LIMITS,
+    limits: { ...LIMITS, answerBytes: mostBytes },
     onLines: (buffer) => waiting.push(buffer.slice()),
     onReject: (reject) => refused.push(Buffer.from(`${JSON.stringify(reject)}\n`)),
   });

@@ -71,6 +71,8 @@ export interface PartnerSettings {
     /** Its path holds {id}. */
     readonly processStatus: SimpleEndpoint;
   };
+  /** Of one report, decoded. */
+  readonly answerBytes: number;
   readonly timeouts: Timeouts;
   readonly retry: RetrySettings;
   readonly token: TokenSettings;

@@ -160,6 +160,7 @@ export class Scene {
           budget: WIDE,
         },
       },
+      answerBytes: 2 ** 30,
       timeouts: {
         connectMs: GUARD_MS,
         headersMs: GUARD_MS,

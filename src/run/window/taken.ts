@@ -37,7 +37,7 @@ export async function takeIn(
     pipeline,
     range,
     async (answer) => {
-      const received = await receive(answer, pipeline, context.raw, folder);
+      const received = await receive(answer, pipeline, context.raw, folder, partner.settings.answerBytes);
       const { sha256, rawPath, bytesDecoded } = received;
       return { value: received, sha256, rawPath, bytesDecoded, items: received.split.items };
     },
