@@ -22,6 +22,7 @@ export async function answerError(
   pauseMs: number | null,
 ): Promise<EtlError> {
   const { status } = exchange;
+  if (status < 300) return otherSuccess(what, status);
   if (status >= 300 && status < 400) return redirectError(exchange, what, secrets);
   const { bytes } = await boundedBody(exchange.body, LIMITS.errorBodyBytes);
   const said = problemText(bytes, exchange.header('content-encoding'), secrets);
@@ -32,6 +33,14 @@ export async function answerError(
   if (status === 403) return new EtlError('refused', 'forbidden', message, details);
   if (!isPassing(status)) return new EtlError('failed', `http_${status}`, message, details);
   return new EtlError('retry', `http_${status}`, message, pauseMs === null ? {} : { retryAfterMs: pauseMs });
+}
+
+/** Its body may be a part of what was asked for, and is not looked at. */
+function otherSuccess(what: string, status: number): EtlError {
+  const why = status === 206 ? 'with a part of the answer' : 'where 200 with the whole answer was to come';
+  return new EtlError('retry', `http_${status}`, `${what}: the service answered ${status}, ${why}`, {
+    hint: 'nothing of it was taken in; a proxy or cache in between may have made it: look at what lies between here and PARTNER_BASE_URL',
+  });
 }
 
 /** Never followed: the token would go with it to wherever the answer says. */

@@ -40,12 +40,12 @@ export interface Call<T> {
   /** One of thousands a night: a success is logged for those only who debug. */
   readonly isOneOfMany?: boolean;
   /**
-   * Statuses besides 2xx that answer the question and go to `consume`, such as a 404 for an EAN that is unknown. Only client
+   * Statuses besides success that answer the question and go to `consume`, such as a 404 for an EAN that is unknown. Only client
    * errors can be answers, and never those that speak of us instead of the question: 401, 403 and 429 (see `isAnswer`).
    */
   readonly alsoAnswers?: readonly number[];
   /**
-   * Called for every answer (2xx, and what `alsoAnswers` names); may throw EtlError kind retry (tried again, as a new fetch) or anything else (given up).
+   * Called for every answer (success as `isAnswer` has it, and what `alsoAnswers` names); may throw EtlError kind retry (tried again, as a new fetch) or anything else (given up).
    * A body that breaks off makes the iterable throw retry/cut_body.
    */
   consume(answer: Answer): Promise<Consumed<T>>;
@@ -55,9 +55,17 @@ export interface Call<T> {
 /** Of the token, of the account, of the budget: whatever was asked, these say nothing about it. */
 const ABOUT_US: ReadonlySet<number> = new Set([401, 403, 429]);
 
+/** Who reads gets the whole, at once: 206 is a part, and 202 would be a report that is still being made. */
+const WHOLE: ReadonlySet<number> = new Set([200]);
+/** Who changes something may be answered that it is made, taken in, or done without a word. */
+const DONE: ReadonlySet<number> = new Set([200, 201, 202, 204]);
+
 /** Whether an answer of that status goes to `consume`; all others are errors. */
-export function isAnswer({ alsoAnswers = [] }: Pick<Call<unknown>, 'alsoAnswers'>, status: number): boolean {
-  if (status >= 200 && status < 300) return true;
+export function isAnswer(
+  { method, alsoAnswers = [] }: Pick<Call<unknown>, 'method' | 'alsoAnswers'>,
+  status: number,
+): boolean {
+  if (status >= 200 && status < 300) return (method === 'GET' ? WHOLE : DONE).has(status);
   return status >= 400 && status < 500 && !ABOUT_US.has(status) && alsoAnswers.includes(status);
 }
 
