@@ -17,7 +17,7 @@ export function parquetRows(files: readonly string[], isNumbered = false): strin
 }
 
 /** DuckDB takes file names for patterns; this one means itself. */
-function literalPath(file: string): string {
+export function literalPath(file: string): string {
   return file.replace(/[[*?]/g, (sign) => `[${sign}]`);
 }
 

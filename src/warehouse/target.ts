@@ -185,7 +185,7 @@ export interface Reading {
    */
   differing(slices: readonly LoadSlice[]): Promise<readonly DifferingRows[]>;
 
-  /** What breaks these checks on any day; nothing where the warehouse does not exist yet. Errors: those of a check, as `CheckEngine.rows` names them. */
+  /** What breaks these checks on any day, to be asked last, as no file may be read afterwards; nothing where the warehouse does not exist yet. Errors: those of a check, as `CheckEngine.rows` names them. */
   broken(checks: readonly Check[]): Promise<readonly BrokenCheck[]>;
 
   /** Reads everything that it holds where the engine leaves that to us. Errors: `failed/damaged_warehouse`, `failed/engine_open`. */

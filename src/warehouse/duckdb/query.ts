@@ -3,6 +3,7 @@ import { type DuckDBType, StatementType } from '@duckdb/node-api';
 import { assert, EtlError } from '../../core/errors.ts';
 import { type Engine, quoteName, quoteText } from '../../engine/duckdb.ts';
 import type { AnswerColumn, AnswerRow, ColumnKind, QueryResult, ReadAnswer } from '../target.ts';
+import { confine } from './confine.ts';
 
 /**
  * The first `limit` rows. What reads other files, writes, or changes settings is refused, as is more than one statement.
@@ -57,11 +58,6 @@ async function countedRows(engine: Engine): Promise<number> {
   throw new EtlError('usage', 'large_cells', `${CHUNK_ROWS} rows of the answer hold ${mib} MiB of text`, {
     hint: `at most ${CHUNK_MIB} MiB are read at once: select fewer columns, or less of them, as left(column, 1000)`,
   });
-}
-
-async function confine(engine: Engine): Promise<void> {
-  await engine.run('SET enable_external_access = false');
-  await engine.run('SET lock_configuration = true');
 }
 
 /** Errors: `usage/sql` in the place of what DuckDB says. */

@@ -13,6 +13,7 @@ import { daySums, daySumsOf, loadsOf, wrongVersionEnds } from '../slice-sql.ts';
 import type { LoadSlice, Reading, Receipts, SliceSums, TargetState } from '../target.ts';
 import { NO_STATE, stateOf } from '../target-state.ts';
 import { duckdbChecks } from './check-engine.ts';
+import { confine } from './confine.ts';
 import { duckdbBookkeeping } from './dialect.ts';
 import { differingRows } from './differing-rows.ts';
 import type { WarehouseFile } from './warehouse-file.ts';
@@ -67,9 +68,10 @@ export class DuckdbReading implements Reading {
   }
 
   broken(checks: readonly Check[]): Promise<readonly BrokenCheck[]> {
-    return this.ask<readonly BrokenCheck[]>([], (engine) =>
-      runChecks(duckdbChecks(engine, this.options.clock), checks, null),
-    );
+    return this.ask<readonly BrokenCheck[]>([], async (engine) => {
+      await confine(engine);
+      return runChecks(duckdbChecks(engine, this.options.clock), checks, null);
+    });
   }
 
   proveWhole(): Promise<void> {

@@ -18,7 +18,7 @@ import type { BrokenCheck, Check } from '../checks.ts';
 import type { DifferingRows } from '../differing-rows.ts';
 import { type Erasure, eraseRows } from '../erasing.ts';
 import { NO_SETTINGS, recordSettings, settingsDiffer, type WarehouseSettings } from '../settings.ts';
-import { checkFiles } from '../slice-files.ts';
+import { checkFiles, rejectFiles, rowFiles } from '../slice-files.ts';
 import { emptying, loadsOf } from '../slice-sql.ts';
 import type {
   LoadSlice,
@@ -34,6 +34,7 @@ import type {
 } from '../target.ts';
 import { loadVersioned, type VersionEngine } from '../versions.ts';
 import { duckdbChecks } from './check-engine.ts';
+import { confine } from './confine.ts';
 import { duckdbBookkeeping } from './dialect.ts';
 import { loadPipeline } from './load.ts';
 import { migrateDuckdb } from './migrate.ts';
@@ -245,6 +246,7 @@ class DuckdbTarget implements Target {
     const changed = await changedSlices({ slices, afresh }, () => currentReceipts(db));
     const isDue = changed.length > 0 || isAlways(publication) || isMigrated;
     if (!isDue && !(await settingsDiffer(db, this.settings))) return { ...NOTHING, isWritten: false };
+    await confine(engine, [...rowFiles(slices), ...rejectFiles(slices)]); // for the sake of checks, which anybody may write
     const checks = duckdbChecks(engine, this.clock);
     await proveChecks(checks, publication.checks ?? []);
     const at = isoTime(this.clock.now());
