@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { CONDITIONS } from '../src/core/ean.ts';
 import { assert } from '../src/core/errors.ts';
+import { declareHistory } from '../src/core/history.ts';
 import { column, declarePipeline, reading } from '../src/core/pipeline.ts';
 import {
   type CallSection,
@@ -135,17 +136,21 @@ const named = [
     column: 'asked_price',
     origin: 'request',
   }),
-  column(4, 'observedOn', 'day', 'day of the look-up that first showed this version', {
+  column(4, 'observedOn', 'day', 'day of the look-up that first showed it so', {
     required: true,
     origin: 'answer',
   }),
-  column(5, 'observedFrom', 'utc-time', 'when this version was first seen', { required: true, origin: 'answer' }),
+  column(5, 'observedFrom', 'utc-time', 'when it was first seen so', {
+    column: 'valid_from',
+    required: true,
+    origin: 'answer',
+  }),
 ];
 
 export const commissionRates = declarePipeline({
   name: 'commission-rates',
   version: 1,
-  about: 'What commission the service asks for an EAN, as versions: a row for every time that its answer changed.',
+  about: 'What commission the service asks for an EAN; fact_commission_rate_history has what it asked before.',
   answer: 'commission by EAN, single or bulk',
   source: eanKeys({
     area: 'retailer',
@@ -181,7 +186,7 @@ export const commissionRates = declarePipeline({
     column(13, 'reason', 'text', 'why the service refused the EAN', { origin: 'answer' }),
   ],
   derived: [],
-  key: ['ean', 'condition', 'asked_price', 'observed_from'],
+  key: ['ean', 'condition', 'asked_price'],
   versions: {
     of: ['ean', 'condition', 'asked_price'],
     within: null,
@@ -189,16 +194,19 @@ export const commissionRates = declarePipeline({
     presentWhen: "outcome = 'found'",
     refusedWhen: "outcome = 'refused'",
   },
+  keepsHistory: true,
   day: 'observed_on',
-  sort: ['ean', 'condition', 'asked_price', 'observed_from'],
+  sort: ['ean', 'condition', 'asked_price'],
   settledWhen: 'true',
 });
+
+export const commissionRateHistory = declareHistory(commissionRates);
 
 export const commissionReductions = declarePipeline({
   name: 'commission-reductions',
   version: 1,
   about:
-    'The boundaries inside a commission answer at which a reduction becomes active; versions as in fact_commission_rate.',
+    'The boundaries inside a commission answer at which a reduction becomes active; they come and go with their row of fact_commission_rate.',
   answer: 'commission by EAN, reductions[]',
   source: childOf('commission-rates', 'reductions'),
   table: 'fact_commission_reduction',
@@ -215,7 +223,7 @@ export const commissionReductions = declarePipeline({
     column(10, 'endDate', 'day', 'last day'),
   ],
   derived: [],
-  key: ['ean', 'condition', 'asked_price', 'observed_from', 'position'],
+  key: ['ean', 'condition', 'asked_price', 'position'],
   versions: {
     of: ['ean', 'condition', 'asked_price'],
     within: 'commission-rates',
@@ -223,7 +231,10 @@ export const commissionReductions = declarePipeline({
     presentWhen: 'true',
     refusedWhen: null,
   },
+  keepsHistory: true,
   day: 'observed_on',
-  sort: ['ean', 'condition', 'asked_price', 'observed_from', 'position'],
+  sort: ['ean', 'condition', 'asked_price', 'position'],
   settledWhen: 'true',
 });
+
+export const commissionReductionHistory = declareHistory(commissionReductions);

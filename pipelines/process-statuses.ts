@@ -1,3 +1,4 @@
+import { declareHistory } from '../src/core/history.ts';
 import { LIMITS } from '../src/core/limits.ts';
 import { column, declarePipeline, reading } from '../src/core/pipeline.ts';
 import { following } from '../src/core/source.ts';
@@ -6,7 +7,7 @@ export const processStatuses = declarePipeline({
   name: 'process-statuses',
   version: 1,
   about:
-    'What became of asynchronous requests, as versions; the service forgets them after 48 hours. The view process_status shows the state of each.',
+    'What the service said last of asynchronous requests, which it forgets after 48 hours. mart.process shows what became of each.',
   answer: 'process status',
   source: following('processes', { callsPerNight: 1000 }),
   schedule: '*/10 * * * *',
@@ -23,7 +24,7 @@ export const processStatuses = declarePipeline({
     isTolerant: true,
     mostBytes: LIMITS.stateAnswerBytes,
   }),
-  table: 'process_status_version',
+  table: 'process_status',
   columns: [
     column(1, 'id', 'text', 'the process', {
       required: true,
@@ -31,8 +32,12 @@ export const processStatuses = declarePipeline({
       origin: 'request',
       from: '`processStatusId`, or `id`',
     }),
-    column(2, 'observedOn', 'day', 'day on which this version was first seen', { required: true, origin: 'answer' }),
-    column(3, 'observedFrom', 'utc-time', 'when this version was first seen', { required: true, origin: 'answer' }),
+    column(2, 'observedOn', 'day', 'day on which it was first seen so', { required: true, origin: 'answer' }),
+    column(3, 'observedFrom', 'utc-time', 'when it was first seen so', {
+      column: 'valid_from',
+      required: true,
+      origin: 'answer',
+    }),
     column(4, 'outcome', 'text', 'found, or not_found (404: the service has forgotten it)', {
       required: true,
       origin: 'answer',
@@ -56,7 +61,7 @@ export const processStatuses = declarePipeline({
     column(13, 'reason', 'text', 'what the service said where it gave no process status', { origin: 'answer' }),
   ],
   derived: [],
-  key: ['process_status_id', 'observed_from'],
+  key: ['process_status_id'],
   versions: {
     of: ['process_status_id'],
     within: null,
@@ -64,7 +69,10 @@ export const processStatuses = declarePipeline({
     presentWhen: "outcome = 'found'",
     refusedWhen: null,
   },
+  keepsHistory: true,
   day: 'observed_on',
-  sort: ['process_status_id', 'observed_from'],
+  sort: ['process_status_id'],
   settledWhen: 'true',
 });
+
+export const processStatusHistory = declareHistory(processStatuses);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { declareHistory } from '../src/core/history.ts';
 import { column, declarePipeline, reading } from '../src/core/pipeline.ts';
 import {
   type CallSection,
@@ -104,7 +105,7 @@ export const products = declarePipeline({
   name: 'products',
   version: 1,
   about:
-    'Products of the catalogue by EAN, country and language, as versions: a row for every time that the answer changed.',
+    'Products of the catalogue by EAN, country and language, as the service gave them last; dim_product_history has what they were.',
   answer: 'catalogue: product by EAN',
   source: eanKeys({
     area: 'catalog',
@@ -129,11 +130,15 @@ export const products = declarePipeline({
       origin: 'request',
     }),
     column(3, 'language', 'text', 'language that was asked for', { required: true, origin: 'request' }),
-    column(4, 'observedOn', 'day', 'day of the look-up that first showed this version', {
+    column(4, 'observedOn', 'day', 'day of the look-up that first showed it so', {
       required: true,
       origin: 'answer',
     }),
-    column(5, 'observedFrom', 'utc-time', 'when this version was first seen', { required: true, origin: 'answer' }),
+    column(5, 'observedFrom', 'utc-time', 'when it was first seen so', {
+      column: 'valid_from',
+      required: true,
+      origin: 'answer',
+    }),
     column(
       6,
       'outcome',
@@ -161,7 +166,7 @@ export const products = declarePipeline({
     column(22, 'payload', 'json', 'the whole record as sent, members in alphabetical order', { json: 'record' }),
   ],
   derived: [],
-  key: ['ean', 'country_code', 'language', 'observed_from'],
+  key: ['ean', 'country_code', 'language'],
   versions: {
     of: ['ean', 'country_code', 'language'],
     within: null,
@@ -169,7 +174,10 @@ export const products = declarePipeline({
     presentWhen: "outcome = 'found'",
     refusedWhen: null,
   },
+  keepsHistory: true,
   day: 'observed_on',
-  sort: ['ean', 'country_code', 'language', 'observed_from'],
+  sort: ['ean', 'country_code', 'language'],
   settledWhen: 'true',
 });
+
+export const productHistory = declareHistory(products);

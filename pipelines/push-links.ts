@@ -1,3 +1,4 @@
+import { declareHistory } from '../src/core/history.ts';
 import { LIMITS } from '../src/core/limits.ts';
 import { column, declarePipeline, reading } from '../src/core/pipeline.ts';
 import { following } from '../src/core/source.ts';
@@ -6,7 +7,7 @@ export const pushLinks = declarePipeline({
   name: 'push-links',
   version: 1,
   about:
-    'What lay behind the links of push messages when they were followed, as versions. Process statuses have a table of their own.',
+    'What lies behind the links of push messages, when they were followed last. Process statuses have a table of their own.',
   answer: 'what the link of a push message leads to',
   source: following('links', { callsPerNight: 1000 }),
   schedule: '*/10 * * * *',
@@ -22,8 +23,12 @@ export const pushLinks = declarePipeline({
       origin: 'request',
       from: '`event.links[].href` of the message',
     }),
-    column(2, 'observedOn', 'day', 'day on which this version was first seen', { required: true, origin: 'answer' }),
-    column(3, 'observedFrom', 'utc-time', 'when this version was first seen', { required: true, origin: 'answer' }),
+    column(2, 'observedOn', 'day', 'day on which it was first seen so', { required: true, origin: 'answer' }),
+    column(3, 'observedFrom', 'utc-time', 'when it was first seen so', {
+      column: 'valid_from',
+      required: true,
+      origin: 'answer',
+    }),
     column(4, 'resource', 'text', 'what the message was about', {
       required: true,
       origin: 'request',
@@ -42,7 +47,7 @@ export const pushLinks = declarePipeline({
     column(8, 'reason', 'text', 'what the service said where it gave nothing', { origin: 'answer' }),
   ],
   derived: [],
-  key: ['href', 'observed_from'],
+  key: ['href'],
   versions: {
     of: ['href'],
     within: null,
@@ -50,7 +55,10 @@ export const pushLinks = declarePipeline({
     presentWhen: "outcome = 'found'",
     refusedWhen: null,
   },
+  keepsHistory: true,
   day: 'observed_on',
-  sort: ['href', 'observed_from'],
+  sort: ['href'],
   settledWhen: 'true',
 });
+
+export const pushLinkHistory = declareHistory(pushLinks);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { declareHistory } from '../src/core/history.ts';
 import { column, declarePipeline } from '../src/core/pipeline.ts';
 import { line, matching, type Section, whole } from '../src/core/settings.ts';
 import { childOf, file } from '../src/core/source.ts';
@@ -46,11 +47,11 @@ const settings: Section<ReductionsSettings> = {
 export const reductions = declarePipeline({
   name: 'reductions',
   version: 1,
-  about: 'Lines of the reductions file as they came and went; the view fact_reduction shows them with their files.',
+  about: 'The lines of the newest reductions file; mart.reduction shows every line with the files that had it.',
   answer: 'reductions file',
   source: file('retailer', settings),
   schedule: '30 5 * * *',
-  table: 'reduction_line',
+  table: 'fact_reduction',
   columns: [
     column(1, 'ean', 'text', 'the product', { required: true, from: '`EAN`' }),
     column(2, 'maximumPrice', 'money', 'highest selling price at which the reduction applies', {
@@ -59,35 +60,26 @@ export const reductions = declarePipeline({
     column(3, 'costReduction', 'money', 'by how much the commission is lower', { from: '`CostReduction`' }),
     column(4, 'startDate', 'day', 'first day', { from: '`StartDate`' }),
     column(5, 'endDate', 'day', 'last day', { from: '`EndDate`' }),
-    column(6, 'observedOn', 'day', 'day on which the file was fetched that brought or no longer had the line', {
-      required: true,
-    }),
-    column(7, 'observedFrom', 'utc-time', 'when that file was fetched', { required: true }),
+    column(6, 'observedOn', 'day', 'day on which the file was fetched that first had the line', { required: true }),
+    column(7, 'observedFrom', 'utc-time', 'when that file was fetched', { column: 'valid_from', required: true }),
     column(8, 'fileName', 'text', 'name of that file', { from: 'Content-Disposition of the download' }),
-    column(
-      9,
-      'isPresent',
-      'boolean',
-      'true: that file was the first to have the line; false: the first that no longer had it',
-      {
-        required: true,
-        from: 'made by partner-etl: whether this file has the line',
-      },
-    ),
   ],
   derived: [],
-  key: ['ean', 'maximum_price', 'cost_reduction', 'start_date', 'end_date', 'observed_from'],
+  key: ['ean', 'maximum_price', 'cost_reduction', 'start_date', 'end_date'],
   versions: {
     of: ['ean', 'maximum_price', 'cost_reduction', 'start_date', 'end_date'],
     within: null,
     aside: ['file_name'],
-    presentWhen: 'is_present',
+    presentWhen: 'true',
     refusedWhen: null,
   },
+  keepsHistory: true,
   day: 'observed_on',
-  sort: ['ean', 'start_date', 'end_date', 'maximum_price', 'cost_reduction', 'observed_from'],
+  sort: ['ean', 'start_date', 'end_date', 'maximum_price', 'cost_reduction'],
   settledWhen: 'true',
 });
+
+export const reductionHistory = declareHistory(reductions);
 
 export const reductionsFiles = declarePipeline({
   name: 'reductions-files',

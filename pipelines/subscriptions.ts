@@ -1,3 +1,4 @@
+import { declareHistory } from '../src/core/history.ts';
 import { LIMITS } from '../src/core/limits.ts';
 import { column, declarePipeline, reading } from '../src/core/pipeline.ts';
 import { list } from '../src/core/source.ts';
@@ -5,7 +6,7 @@ import { list } from '../src/core/source.ts';
 export const subscriptions = declarePipeline({
   name: 'subscriptions',
   version: 1,
-  about: 'Push subscriptions as they came, changed and went; the view subscription shows the state of each.',
+  about: 'The push subscriptions that there are; those that are gone are in the history.',
   answer: 'list of subscriptions',
   source: list('retailer'),
   schedule: '35 5 * * *',
@@ -16,7 +17,7 @@ export const subscriptions = declarePipeline({
     isTolerant: true,
     mostBytes: LIMITS.stateAnswerBytes,
   }),
-  table: 'subscription_version',
+  table: 'subscription',
   columns: [
     column(1, 'id', 'text', 'the subscription', {
       required: true,
@@ -27,21 +28,20 @@ export const subscriptions = declarePipeline({
     column(3, 'resources', 'json', 'what it asks for, in alphabetical order: ["PROCESS_STATUS", "SHIPMENT"]', {
       json: 'texts',
     }),
-    column(4, 'isPresent', 'boolean', 'true: it was listed; false: it no longer was', {
-      required: true,
-      origin: 'answer',
-      from: 'made by partner-etl: whether the list has it',
-    }),
-    column(5, 'observedOn', 'day', 'day of the list that first showed this version', {
+    column(4, 'observedOn', 'day', 'day of the list that first showed it so', { required: true, origin: 'answer' }),
+    column(5, 'observedFrom', 'utc-time', 'when that list was fetched', {
+      column: 'valid_from',
       required: true,
       origin: 'answer',
     }),
-    column(6, 'observedFrom', 'utc-time', 'when that list was fetched', { required: true, origin: 'answer' }),
   ],
   derived: [],
-  key: ['id', 'observed_from'],
-  versions: { of: ['id'], within: null, aside: [], presentWhen: 'is_present', refusedWhen: null },
+  key: ['id'],
+  versions: { of: ['id'], within: null, aside: [], presentWhen: 'true', refusedWhen: null },
+  keepsHistory: true,
   day: 'observed_on',
-  sort: ['id', 'observed_from'],
+  sort: ['id'],
   settledWhen: 'true',
 });
+
+export const subscriptionHistory = declareHistory(subscriptions);

@@ -28,7 +28,9 @@ CREATE INDEX IF NOT EXISTS fact_order_item_history_group ON warehouse.fact_order
   (order_date, coalesce(sub_id, ''), coalesce(name, ''));
 
 -- warehouse.product_ean: which EAN a product has is read from here alone, since the table is wide.
-CREATE INDEX IF NOT EXISTS dim_product_newest ON warehouse.dim_product (bol_product_id, observed_from, ean)
+CREATE INDEX IF NOT EXISTS dim_product_named ON warehouse.dim_product (bol_product_id, valid_from, ean)
+  WHERE outcome = 'found' AND bol_product_id IS NOT NULL;
+CREATE INDEX IF NOT EXISTS dim_product_history_named ON warehouse.dim_product_history (bol_product_id, valid_from, ean)
   WHERE outcome = 'found' AND bol_product_id IS NOT NULL;
 
 -- mart.push_day: the message of a process that ended.

@@ -7,6 +7,9 @@ import { EtlError } from './errors.ts';
 
 export type Day = string & { readonly __day: true };
 
+/** Earlier than any day of an answer. */
+export const FIRST_DAY = '0001-01-01' as Day;
+
 /** An inclusive range of days. */
 export interface DayRange {
   readonly from: Day;

@@ -1,7 +1,16 @@
 /** The declaration of the table that holds what rows were. */
 import type { ColumnKind } from './columns.ts';
 import { assert } from './errors.ts';
-import { column, declarePipeline, ENDED_ON, type Pipeline, VALID_FROM, VALID_FROM_FIELD_ID } from './pipeline.ts';
+import {
+  column,
+  declarePipeline,
+  ENDED_ON,
+  historyName,
+  type Pipeline,
+  parentName,
+  VALID_FROM,
+  VALID_FROM_FIELD_ID,
+} from './pipeline.ts';
 import { childOf } from './source.ts';
 
 /**
@@ -13,30 +22,21 @@ export function declareHistory(pipeline: Pipeline): Pipeline {
   assert(key && keepsHistory, `${name} keeps no history`);
   const made = (id: number, field: string, kind: ColumnKind, about: string, from: string) =>
     column(id, field, kind, about, { required: true, from: `made by partner-etl: ${from}` });
+  const needed = [...key, day, VALID_FROM];
+  const [seen, complete] = ['when the row was first seen so', 'when that answer was complete'];
+  const since = made(VALID_FROM_FIELD_ID, 'validFrom', 'utc-time', seen, complete);
   return declarePipeline({
-    name: `${name}-history`,
+    name: historyName(pipeline),
     version,
     about: `What the rows of ${table} were before they changed, moved to another day or went. Rows are only added.`,
     answer,
-    source: childOf(name),
+    source: childOf(parentName(pipeline)),
     table: `${table}_history`,
     columns: [
-      ...columns.map((one) => ({ ...one, required: [...key, day].includes(one.column) })),
-      made(
-        VALID_FROM_FIELD_ID,
-        'validFrom',
-        'utc-time',
-        'when the row was first seen so',
-        'when that answer was complete',
-      ),
-      made(1004, 'validTo', 'utc-time', 'when it was first seen otherwise', 'when that answer was complete'),
-      made(
-        1005,
-        'endedBy',
-        'text',
-        'changed; moved, to another day; or gone from the report',
-        'what the later answer says of the key',
-      ),
+      ...columns.map((one) => ({ ...one, required: one.required && needed.includes(one.column) })),
+      ...(columns.some((one) => one.column === VALID_FROM) ? [] : [since]),
+      made(1004, 'validTo', 'utc-time', 'when it was first seen otherwise', complete),
+      made(1005, 'endedBy', 'text', 'changed; moved, to another day; or gone', 'what the later answer says of the key'),
       made(1006, 'endedOn', 'day', 'day of valid_to', 'the day of valid_to in the time zone of the service'),
     ],
     derived,

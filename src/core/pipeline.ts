@@ -86,8 +86,7 @@ export interface DerivedColumn {
 }
 
 /**
- * Rows that say what was seen from an instant on, until a later row of the same thing says otherwise. The lake holds the
- * rows as they were seen; a warehouse adds `observed_to`, the beginning of the next one, null for what holds now.
+ * Rows that are merged: one for each key, as it was seen last. What it was before is in the history.
  */
 export interface Versions {
   /** Columns that name the thing. */
@@ -142,10 +141,10 @@ export const EXTRA_COLUMN = 'extra';
 export const FETCH_COLUMN = 'fetch_id';
 export const LOADED_COLUMN = 'loaded_at';
 
-/** Versioned rows have these: declared, declared, and added by the warehouse. */
+/** The slice day of merged rows: that of VALID_FROM. */
 export const OBSERVED_ON = 'observed_on';
+/** When the answer was complete, of rows that are kept as they came. */
 export const OBSERVED_FROM = 'observed_from';
-export const OBSERVED_TO = 'observed_to';
 
 /** Since when a row is as it is: a column of rows whose history is kept. */
 export const VALID_FROM = 'valid_from';
@@ -215,6 +214,7 @@ export interface StoredColumn {
 
 /** The columns of the lake's files, in order: what was sent, what was derived, `extra`, `fetch_id`, and `valid_from` where history is kept. */
 export function storedColumns(pipeline: Pipeline): StoredColumn[] {
+  const isDeclared = pipeline.columns.some(({ column }) => column === VALID_FROM);
   return [
     ...pipeline.columns,
     ...pipeline.derived,
@@ -225,7 +225,7 @@ export function storedColumns(pipeline: Pipeline): StoredColumn[] {
       about: 'fields that the contract does not know, else null',
     },
     { id: FETCH_FIELD_ID, column: FETCH_COLUMN, kind: 'text', about: 'the fetch whose answer brought this content' },
-    ...(pipeline.keepsHistory
+    ...(pipeline.keepsHistory && !isDeclared
       ? [
           {
             id: VALID_FROM_FIELD_ID,
@@ -240,7 +240,11 @@ export function storedColumns(pipeline: Pipeline): StoredColumn[] {
 
 /** The pipeline of what the rows of this one were; null where no history is kept. */
 export function historyOf(pipelines: readonly Pipeline[], pipeline: Pipeline): Pipeline | null {
-  return childrenOf(pipelines, pipeline).find(({ isHistory }) => isHistory) ?? null;
+  return (pipeline.keepsHistory && pipelines.find(({ name }) => name === historyName(pipeline))) || null;
+}
+
+export function historyName({ name }: Pipeline): string {
+  return `${name}-history`;
 }
 
 /** Refuses a declaration that contradicts itself; returns it unchanged. */
@@ -252,10 +256,14 @@ export function declarePipeline(pipeline: Pipeline): Pipeline {
   assert(ids.size === count, `${pipeline.name}: two columns have one field id`);
   for (const used of [pipeline.day, ...pipeline.sort, ...(pipeline.key ?? []), ...pipeline.derived.map((d) => d.from)])
     assert(names.has(used), `${pipeline.name}: no column is called ${used}`);
-  const { key, versions } = pipeline;
+  const { key, versions, isHistory } = pipeline;
   const required = pipeline.columns.filter((c) => c.required).map((c) => c.column);
-  for (const needed of [pipeline.day, ...(versions ? [OBSERVED_FROM, ...(key ?? []).slice(0, 1)] : (key ?? []))])
+  for (const needed of [
+    pipeline.day,
+    ...(versions || isHistory ? [VALID_FROM, ...(key ?? []).slice(0, 1)] : (key ?? [])),
+  ])
     assert(required.includes(needed), `${pipeline.name}: ${needed} must be required`);
+  assert(!versions || pipeline.keepsHistory, `${pipeline.name}: what rows that are merged were is kept`);
   assert(!pipeline.keepsHistory || key, `${pipeline.name}: rows without a key have no history`);
   for (const used of versions?.of ?? []) assert(names.has(used), `${pipeline.name}: no column is called ${used}`);
   return pipeline;
@@ -274,6 +282,11 @@ export function parentName({ name, source }: Pipeline): string {
 /** The pipelines whose rows come with the answers of this one. */
 export function childrenOf(pipelines: readonly Pipeline[], parent: Pipeline): Pipeline[] {
   return pipelines.filter(({ source }) => source.kind === 'child' && source.of === parent.name);
+}
+
+/** Those of them whose rows stand in the answers, and are not made of the rows of others. */
+export function partsOf(pipelines: readonly Pipeline[], parent: Pipeline): Pipeline[] {
+  return childrenOf(pipelines, parent).filter(({ isHistory }) => !isHistory);
 }
 
 /** How the answers of the pipeline are read; a mistake of ours for one that has none. */

@@ -7,7 +7,6 @@ import {
   LOADED_COLUMN,
   OBSERVED_FROM,
   OBSERVED_ON,
-  OBSERVED_TO,
   type Pipeline,
   type SourceColumn,
   VALID_FROM,
@@ -27,8 +26,7 @@ const MADE: Readonly<Record<string, string>> = {
   [EXTRA_COLUMN]: 'members of the answer that the contract does not know',
   [FETCH_COLUMN]: 'made by partner-etl: the id of the request, see etl.fetch',
   [LOADED_COLUMN]: 'made by the warehouse when it loads the row',
-  [OBSERVED_TO]: 'made by the warehouse: observed_from of the next version of the same thing',
-  [OBSERVED_ON]: 'made by partner-etl: the day of observed_from in the time zone of the service',
+  [OBSERVED_ON]: 'made by partner-etl: the day of that instant in the time zone of the service',
   [OBSERVED_FROM]: 'made by partner-etl: when the answer was complete',
   [VALID_FROM]: 'made by partner-etl: when that answer was complete',
 };

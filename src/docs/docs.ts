@@ -21,7 +21,7 @@ export async function gatherDocs({ pipelines, clock, tempDir, target }: DocsSour
   return makeDocs({
     pipelines,
     catalogue: await readCatalogue(pipelines, clock, tempDir),
-    dictionary: await readDictionary(),
+    dictionary: await readDictionary(pipelines),
     groups: await readRelations(),
     traps: await readTraps(),
     questions: await docQuestions(target),

@@ -4,8 +4,9 @@
  */
 import { type ColumnKind, DUCKDB_TYPE, POSTGRES_TYPE } from '../core/columns.ts';
 import { assert } from '../core/errors.ts';
-import { ACCOUNT_COLUMN, LOADED_COLUMN, OBSERVED_TO, type Pipeline, storedColumns } from '../core/pipeline.ts';
-import type { Dictionary, DictionaryEntry } from '../warehouse/dictionary.ts';
+import { ACCOUNT_COLUMN, LOADED_COLUMN, type Pipeline, storedColumns } from '../core/pipeline.ts';
+import type { Dictionary } from '../warehouse/dictionary.ts';
+import type { DictionaryEntry } from '../warehouse/dictionary-entry.ts';
 import type { CatalogueThing } from './catalogue.ts';
 import { columnSources } from './column-sources.ts';
 import type { DocQuestion } from './questions.ts';
@@ -102,7 +103,7 @@ function factTable(thing: CatalogueThing, pipeline: Pipeline, traps: readonly Tr
   const sources = columnSources(pipeline);
   const kinds = new Map<string, ColumnKind>(storedColumns(pipeline).map((c) => [c.column, c.kind]));
   kinds.set(ACCOUNT_COLUMN, 'text');
-  for (const column of [LOADED_COLUMN, OBSERVED_TO]) kinds.set(column, 'utc-time');
+  kinds.set(LOADED_COLUMN, 'utc-time');
   const columns = thing.columns.map((c): DocColumn => {
     const kind = kinds.get(c.name);
     const source = sources.get(c.name);
@@ -129,12 +130,10 @@ function factTable(thing: CatalogueThing, pipeline: Pipeline, traps: readonly Tr
   return { ...NO_EXTRAS, schema, name, kind, ...described, traps: trapsOn(traps, nameOf(thing)), columns };
 }
 
-function grainOf({ key, versions, source }: Pipeline): string {
+function grainOf({ key, source }: Pipeline): string {
   if (key === null)
     return source.isByRange ? 'a row of the report; it has no natural key' : 'what was received; it has no natural key';
-  return versions
-    ? `a version of ${versions.of.join(', ')}; its key is ${key.join(', ')}`
-    : `each combination of ${key.join(', ')}`;
+  return `each combination of ${key.join(', ')}`;
 }
 
 function describedTable(

@@ -114,10 +114,18 @@ async function addRefused(engine: Engine, pipeline: Pipeline, { of, refusedWhen 
 export interface ChangeOptions {
   /** The column that says when a row was seen. */
   readonly at: string;
-  /** SQL over the stored columns: rows of the slices that stay; all of them where it is not given. */
+  /** SQL over the stored columns of `kept`: rows of the slices that stay; all of them where it is not given. */
   readonly staying?: string;
   /** Days that rows leave. */
   readonly alsoOn?: readonly Day[];
+  /** Answers that changed a day otherwise than by rows of theirs on it. */
+  readonly touched?: ReadonlyMap<Day, Touched>;
+}
+
+export interface Touched {
+  readonly fetchId: string;
+  /** ISO 8601. */
+  readonly at: string;
 }
 
 /** The slices of a pipeline whose content becomes another one, written out. */
@@ -137,7 +145,7 @@ export async function changedSlices(
   const days = [...new Set([...found.map((row) => String(row.day) as Day), ...(options.alsoOn ?? [])])].sort();
   if (days.length === 0) return [];
   await gatherRows(engine, one, days, options.staying ?? 'true');
-  const contents = (await contentsOf(engine, pipeline, days, input, options.at)).filter(
+  const contents = (await contentsOf(engine, pipeline, days, input, options)).filter(
     (content) => one.current.digest(content.day) !== content.digest,
   );
   const output = { pipeline, outDir: input.outDir, fetchId: null };
@@ -167,7 +175,7 @@ async function gatherRows(
   const slices = days.map((day) => current.slice(day));
   const files = slices.flatMap(({ file }) => file ?? []);
   const before = files.length
-    ? `UNION ALL SELECT ${columns}, -1 AS _item FROM ${readParquet(files, ['union_by_name = true'])} WHERE ${staying}`
+    ? `UNION ALL SELECT ${columns}, -1 AS _item FROM ${readParquet(files, ['union_by_name = true'])} AS kept WHERE ${staying}`
     : '';
   await engine.run(
     `CREATE OR REPLACE VIEW ${names.rows} AS SELECT *, ${rowHashSql(pipeline)} AS _hash, NULL AS _reject, false AS _duplicate FROM (
@@ -185,7 +193,7 @@ async function contentsOf(
   pipeline: Pipeline,
   days: readonly Day[],
   input: Taking,
-  at: string,
+  { at, touched }: ChangeOptions,
 ): Promise<SliceContent[]> {
   const names = tableNames(pipeline);
   const day = quoteName(pipeline.day);
@@ -195,7 +203,13 @@ async function contentsOf(
   );
   const byDay = new Map(rows.map((row) => [String(row._day), row]));
   const rejects = await rejectHashes(engine, names.refused);
-  return days.map((name) => contentOn(pipeline, name, byDay.get(name), rejects.get(name) ?? NO_HASHES, input));
+  return days.map((name) => {
+    const content = contentOn(pipeline, name, byDay.get(name), rejects.get(name) ?? NO_HASHES, input);
+    const by = touched?.get(name);
+    return by && (content.rows === 0 || by.fetchId > content.fetch_id)
+      ? { ...content, fetch_id: by.fetchId, fetched_at: by.at }
+      : content;
+  });
 }
 
 function contentOn(

@@ -13,8 +13,8 @@ import type { DriftRecord } from '../core/records.ts';
 import type { Engine } from '../engine/duckdb.ts';
 import { type ChangedSlice, changedSlices, collectRefused, type Incoming, type Taking } from './changed-slices.ts';
 import { driftOf } from './drift.ts';
+import { endWithParent, findEnded, mergedSlices } from './merged.ts';
 import {
-  addGone,
   type Comparison,
   type Complete,
   compare,
@@ -25,6 +25,8 @@ import {
 } from './observed.ts';
 
 export interface Observed extends Incoming {
+  /** What the rows were, where that is kept in a table of its own. */
+  readonly history: Incoming | null;
   /** Set where these are all rows that there are, so that what is not among them is gone. */
   readonly complete?: Complete;
 }
@@ -54,12 +56,13 @@ export async function observe(engine: Engine, input: ObserveInput): Promise<Obse
     const { pipeline } = parent.observed;
     await readObserved(engine, parent.observed, input.timeZone);
     await readKnown(engine, pipeline, parent.current.knownFiles);
-    if (parent.complete) await addGone(engine, pipeline, parent.complete);
     const comparison = await compare(engine, pipeline, parent.complete !== undefined);
+    await findEnded(engine, pipeline, parent.complete);
     await input.onObserved?.(tableNames(pipeline).observed);
     for (const child of children) {
       await readObserved(engine, child.observed, input.timeZone);
       await freshOfChild(engine, child.observed.pipeline, pipeline);
+      if (child.history) await endWithParent(engine, child.observed.pipeline, pipeline);
     }
     let rejects = 0;
     const drift: DriftRecord[] = [];
@@ -69,7 +72,11 @@ export async function observe(engine: Engine, input: ObserveInput): Promise<Obse
       drift.push(
         ...(await driftOf(engine, one.observed.pipeline, input.fetchId, tableNames(one.observed.pipeline).observed)),
       );
-      slices.push(...(await changedSlices(engine, one, input, { at: OBSERVED_FROM })));
+      slices.push(
+        ...(one.history
+          ? await mergedSlices(engine, one, one.history, input)
+          : await changedSlices(engine, one, input, { at: OBSERVED_FROM })),
+      );
     }
     const { rows } = await engine.row(
       `SELECT count(*) AS rows FROM ${tableNames(pipeline).observed} WHERE _reject IS NULL`,

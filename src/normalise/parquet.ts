@@ -103,7 +103,7 @@ async function writeSlice(
 
 function columnSql({ pipeline, fetchId, fetchedAt }: SliceInput, column: string, hasCurrent: boolean): string {
   const name = quoteName(column);
-  if (column === VALID_FROM && pipeline.keepsHistory) {
+  if (column === VALID_FROM && pipeline.keepsHistory && !pipeline.versions) {
     const now = `TIMESTAMPTZ ${quoteText(fetchedAt ?? '')}`;
     // A row that begins at this instant or after it is only read anew: by another version of the program, or under a clock set back.
     return `${hasCurrent ? `CASE WHEN ${IS_SAME} OR kept.${name} >= ${now} THEN kept.${name} ELSE ${now} END` : now} AS ${name}`;

@@ -1,7 +1,7 @@
 /** The commands that load again without calling the service: replay from the raw store, rebuild from the lake, release of holds. */
-import type { Day, DayRange } from '../core/days.ts';
-import { assert, EtlError } from '../core/errors.ts';
-import { childrenOf, type Pipeline } from '../core/pipeline.ts';
+import { type Day, type DayRange, FIRST_DAY } from '../core/days.ts';
+import { EtlError } from '../core/errors.ts';
+import { childrenOf, isNamed, type Pipeline } from '../core/pipeline.ts';
 import { pipelineNamed, type RunContext } from './context.ts';
 import { carryOut } from './loop.ts';
 import { releaseFromChecks } from './publish/kept-holds.ts';
@@ -50,17 +50,18 @@ export function runRebuild(context: RunContext, name: string | undefined): Promi
 
 /** Makes what rows were, and since when they are as they are, afresh from the raw store; then every warehouse from the lake. */
 export function runRebuildHistory(context: RunContext): Promise<RunOutcome> {
-  const pipelines = context.pipelines.filter(({ keepsHistory }) => keepsHistory);
+  const pipelines = context.pipelines.filter((one) => one.keepsHistory && isNamed(one));
+  const all: Wanted = { range: { from: FIRST_DAY, to: context.today }, isWanted: () => true };
   return runSession(
     context,
     'rebuild --history',
     context.pipelines,
     async (session) => {
       for (const pipeline of pipelines) {
-        const { history } = sourceOf(pipeline);
-        assert(history, `${pipeline.name} keeps a history, and its source has none`);
-        if ((await context.lake.slices(pipeline.name)).size > 0)
-          await carryOut(session, pipeline, () => history(session, pipeline));
+        const { history, stored } = sourceOf(pipeline);
+        const slices = [...(await context.lake.slices(pipeline.name)).values()];
+        if (slices.some(({ content }) => content.rows > 0))
+          await carryOut(session, pipeline, () => history?.(session, pipeline) ?? stored(session, pipeline, all));
       }
     },
     { targets: context.targets, afresh: true },

@@ -57,6 +57,7 @@ export async function carryOut(
 async function goThrough(session: Session, pipeline: Pipeline, requests: Requests, into: Into): Promise<boolean> {
   const { context, tally } = session;
   const { isAhead = false, failuresInARow = 1, total, unit } = requests;
+  await requests.prepare?.(into.place);
   const coming = new Coming(session, pipeline, requests.each);
   let [begun, failures, isWhole] = [0, 0, true];
   const isOver = (kind: ErrorKind) => context.signal.aborted || kind === 'refused' || kind === 'bug';

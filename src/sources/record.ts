@@ -76,7 +76,6 @@ export class RecordMapper {
     putKey(line, this.pipeline, key);
     const has = (field: string) => this.pipeline.columns.some((c) => c.origin === 'answer' && c.field === field);
     if (has('outcome')) line.putPlain('outcome', outcome);
-    if (has('isPresent')) line.putPlain('isPresent', 'true');
     if (reason !== null) line.put('reason', reason);
     this.key = key;
     return line;

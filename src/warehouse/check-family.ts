@@ -2,14 +2,13 @@
  * One file for the same check of several pipelines: in the place of `-- pipeline: …` it says `-- each: promotions, orders`, and is one check
  * for each of them, called `<pipeline>_<file>`. What differs between them comes from their declarations:
  *   {pipeline}  its name               {day}     the column of its slice day
- *   {table}     its table, with schema {same}    true where rows `seen` and `thing` are versions of one thing
- *   {things}    account and the columns that name a thing; {seen.things} with a relation in front of each
+ *   {table}     its table, with schema
  *   {required}  the columns that no row is without; {fact.required} with a relation in front of each
  * A line with {column} stands once for every column that may be null.
  */
-import { ACCOUNT_COLUMN, type Pipeline } from '../core/pipeline.ts';
+import type { Pipeline } from '../core/pipeline.ts';
 import { quoteName } from '../engine/duckdb.ts';
-import { factTable, sameIn } from './table-sql.ts';
+import { factTable } from './table-sql.ts';
 
 export interface CheckText {
   readonly name: string;
@@ -32,8 +31,6 @@ export function checksOfFile(name: string, text: string, pipelines: readonly Pip
 function filledIn(text: string, pipeline: Pipeline): string {
   const optional = pipeline.columns.filter(({ required }) => !required).map(({ column }) => column);
   const required = pipeline.columns.filter((column) => column.required).map(({ column }) => column);
-  const things = pipeline.versions?.of ?? [];
-  const same = `seen.${ACCOUNT_COLUMN} = thing.${ACCOUNT_COLUMN} AND ${sameIn(pipeline, things, 'seen', 'thing')}`;
   return text
     .split('\n')
     .flatMap((line) =>
@@ -43,8 +40,6 @@ function filledIn(text: string, pipeline: Pipeline): string {
     .replaceAll('{pipeline}', pipeline.name)
     .replaceAll('{table}', factTable(pipeline))
     .replaceAll('{day}', pipeline.day)
-    .replaceAll('{same}', same)
-    .replaceAll(/\{(\w+\.)?things\}/g, (_, of?: string) => listed([ACCOUNT_COLUMN, ...things], of))
     .replaceAll(/\{(\w+\.)?required\}/g, (_, of?: string) => listed(required, of));
 }
 

@@ -20,29 +20,10 @@ import path from 'node:path';
 import { parseDocument } from 'yaml';
 import { z } from 'zod';
 import { EtlError } from '../core/errors.ts';
+import type { Pipeline } from '../core/pipeline.ts';
 import { packageRoot } from '../disk/package-root.ts';
-
-/** A column or an argument, with its meaning. */
-export interface NamedMeaning {
-  readonly name: string;
-  readonly about: string;
-}
-
-export interface DictionaryEntry {
-  readonly schema: string;
-  readonly name: string;
-  readonly about: string;
-  /** What one row is; null where that is said by `about`. */
-  readonly grain: string | null;
-  readonly traps: readonly string[];
-  /** In their order; null for what is no function. */
-  readonly arguments: readonly NamedMeaning[] | null;
-  /** What a function of one value gives; null for what has columns. */
-  readonly returns: string | null;
-  /** The table, as `schema.name`, whose columns a function's rows have; null for what names its columns. */
-  readonly rowsOf: string | null;
-  readonly columns: readonly NamedMeaning[];
-}
+import type { DictionaryEntry, NamedMeaning } from './dictionary-entry.ts';
+import { versionViews } from './schema/version-views.ts';
 
 /** By `schema.name`. */
 export type Dictionary = ReadonlyMap<string, DictionaryEntry>;
@@ -68,10 +49,14 @@ const ENTRY = z.strictObject({
 
 let shipped: Promise<Dictionary> | undefined;
 
-/** The dictionary of this program, read once a process. Errors: `bug/dictionary` with file and reason. */
-export function readDictionary(): Promise<Dictionary> {
+/**
+ * The dictionary of this program, whose files are read once a process, and of the views made from these declarations. Errors:
+ * `bug/dictionary` with file and reason.
+ */
+export async function readDictionary(pipelines: readonly Pipeline[]): Promise<Dictionary> {
   shipped ??= readTopics();
-  return shipped;
+  const views = versionViews(pipelines).map(({ entry }) => [`${entry.schema}.${entry.name}`, entry] as const);
+  return new Map([...(await shipped), ...views]);
 }
 
 async function readTopics(): Promise<Dictionary> {

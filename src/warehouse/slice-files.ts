@@ -22,9 +22,9 @@ export function literalPath(file: string): string {
 }
 
 /** Some files at a time, in the order given. */
-export function fileBatches(files: readonly string[], most = FILES_A_STATEMENT): string[][] {
-  const count = Math.ceil(files.length / most);
-  return Array.from({ length: count }, (_, i) => files.slice(i * most, (i + 1) * most));
+export function fileBatches(files: readonly string[]): string[][] {
+  const count = Math.ceil(files.length / FILES_A_STATEMENT);
+  return Array.from({ length: count }, (_, i) => files.slice(i * FILES_A_STATEMENT, (i + 1) * FILES_A_STATEMENT));
 }
 
 /** Relations of all rows of the slices, some files each. */

@@ -4,7 +4,7 @@
  */
 import type { Day } from '../core/days.ts';
 import { EtlError } from '../core/errors.ts';
-import { isNamed, OBSERVED_FROM, OBSERVED_TO, type Pipeline, storedColumns } from '../core/pipeline.ts';
+import { isNamed, type Pipeline, storedColumns } from '../core/pipeline.ts';
 import type { ControlSums } from '../core/records.ts';
 import { differingSums, sumExpressions, sumsOf } from '../engine/control-sums.ts';
 import { quoteName, quoteText } from '../engine/duckdb.ts';
@@ -37,6 +37,16 @@ export function loadsOf(slices: readonly LoadSlice[], watcher?: PublishWatcher):
   return [...loads.filter(({ pipeline }) => isNamed(pipeline)), ...loads.filter(({ pipeline }) => !isNamed(pipeline))];
 }
 
+/** Loads one after the other; returns how many rows. */
+export async function loadAll(
+  loads: readonly PipelineLoad[],
+  loadOne: (load: PipelineLoad) => Promise<number>,
+): Promise<number> {
+  let rows = 0;
+  for (const load of loads) rows += await loadOne(load);
+  return rows;
+}
+
 /** Statements that empty a warehouse before it is made afresh; the receipts stay as the record of what it held before `at`. */
 export function emptying(pipelines: readonly Pipeline[], at: string): string[] {
   return [
@@ -61,15 +71,6 @@ export function daySums(pipeline: Pipeline, days?: readonly Day[]): string {
 /** What the rows of `daySums` say. */
 export function daySumsOf(rows: readonly Readonly<Record<string, unknown>>[]): Map<Day, SliceSums> {
   return new Map(rows.map((row) => [String(row.day) as Day, { rows: Number(row.rows), sums: sumsOf(row) }]));
-}
-
-/** How many versions end at another instant than the next one of the same thing begins. */
-export function wrongVersionEnds(pipeline: Pipeline): string {
-  const things = (pipeline.versions?.of ?? []).map(quoteName).join(', ');
-  return `SELECT CAST(count(*) AS VARCHAR) AS n FROM (
-      SELECT ${OBSERVED_TO}, lead(${OBSERVED_FROM}) OVER (PARTITION BY ${things} ORDER BY ${OBSERVED_FROM}) AS next FROM ${factTable(pipeline)}
-      WHERE ${OF_ACCOUNT}
-    ) AS versions WHERE ${OBSERVED_TO} IS DISTINCT FROM next`;
 }
 
 /** Number of rejects by day, of the given days of a pipeline. */

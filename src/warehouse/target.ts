@@ -176,9 +176,6 @@ export interface Reading {
   /** Rows and exact sums by day, computed from the fact table, for the given days (all days when absent). */
   sums(pipeline: Pipeline, days?: readonly Day[]): Promise<ReadonlyMap<Day, SliceSums>>;
 
-  /** How many versions of a pipeline whose rows are versions end at another instant than the next one begins. */
-  wrongEnds(pipeline: Pipeline): Promise<number>;
-
   /**
    * Days of these slices of one pipeline whose rows are not those of their files, in any column that the files have. All of them are
    * compared at once, in bounded memory. Errors: `failed/lake_file`, naming the slice.

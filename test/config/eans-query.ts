@@ -21,11 +21,10 @@ const orders: readonly (readonly [string, string | null, string])[] = [
 ];
 
 const products = [
-  "('8000000000002', '9200000111', 'found', NULL)",
-  "('8000000000001', '9200000111', 'found', NULL)",
-  "('8000000000003', '9200000222', 'found', '2026-01-01 00:00:00Z')",
-  "('8000000000003', NULL, 'not_found', NULL)",
-  "('5000000000003', '9200000444', 'found', NULL)",
+  "('8000000000002', '9200000111', 'found')",
+  "('8000000000001', '9200000111', 'found')",
+  "('8000000000003', NULL, 'not_found')",
+  "('5000000000003', '9200000444', 'found')",
 ];
 
 const rows = orders.map(([day, id, price]) => `('${day}', ${id === null ? 'NULL' : `'${id}'`}, ${price})`);
@@ -34,7 +33,7 @@ const rows = orders.map(([day, id, price]) => `('${day}', ${id === null ? 'NULL'
 export const PREPARATION: readonly string[] = [
   'CREATE SCHEMA warehouse',
   'CREATE TABLE warehouse.fact_order_item (order_date DATE, product_id TEXT, price_excl_vat DECIMAL(18, 6))',
-  'CREATE TABLE warehouse.dim_product (ean TEXT, bol_product_id TEXT, outcome TEXT, observed_to TIMESTAMPTZ)',
+  'CREATE TABLE warehouse.dim_product (ean TEXT, bol_product_id TEXT, outcome TEXT)',
   `INSERT INTO warehouse.fact_order_item VALUES ${rows.join(', ')}`,
   `INSERT INTO warehouse.dim_product VALUES ${products.join(', ')}`,
 ];

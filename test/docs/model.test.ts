@@ -42,7 +42,7 @@ describe('the dictionary as data', () => {
     ['orders', 'price_excl_vat', 'field `priceExclVat`, orders report'],
     ['products', 'image_url', '`image.url`'],
     ['orders', 'extra', 'members of the answer that the contract does not know'],
-    ['commission-rates', 'observed_to', 'made by the warehouse: observed_from of the next version of the same thing'],
+    ['commission-rates', 'valid_from', 'made by partner-etl: when that answer was complete'],
   ])('%s: %s comes from: %s', (name, column, source) => {
     expect(columnSources(pipelines.find((p) => p.name === name)!).get(column)).toBe(source);
   });
@@ -54,7 +54,11 @@ describe('the dictionary as data', () => {
       expect(names(({ isDay }) => isDay)).toEqual([pipeline.day]);
       expect(new Set(names(({ isKey }) => isKey))).toEqual(new Set(pipeline.key ?? []));
       const required = pipeline.columns.filter((c) => c.required).map(({ column }) => column);
-      const made = ['fetch_id', ...(pipeline.keepsHistory ? ['valid_from'] : []), 'loaded_at'];
+      const made = [
+        'fetch_id',
+        ...(pipeline.keepsHistory && !required.includes('valid_from') ? ['valid_from'] : []),
+        'loaded_at',
+      ];
       expect(names(({ mayBeNull }) => mayBeNull === false)).toEqual(['account', ...required, ...made]);
     }
   });

@@ -96,9 +96,11 @@ it('pipelines of the catalogue are left alone: an EAN may be somebody’s sub-ID
     'orders',
     'orders-history',
     'process-statuses',
+    'process-statuses-history',
     'promotions',
     'push-deliveries',
     'push-links',
+    'push-links-history',
     'push-messages',
   ]);
 });

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { commissionRates, commissionReductions } from '../../pipelines/commission-rates.ts';
-import { type Pipeline, storedColumns } from '../../src/core/pipeline.ts';
+import { pipelines } from '../../pipelines/index.ts';
+import { historyOf, type Pipeline, storedColumns } from '../../src/core/pipeline.ts';
 import { Engine, quoteList, quoteName } from '../../src/engine/duckdb.ts';
 import type { CurrentSlices } from '../../src/normalise/changed-slices.ts';
 import { type Observations, type Observed, observe } from '../../src/normalise/observe.ts';
@@ -59,10 +60,12 @@ function currentOf(pipeline: Pipeline): CurrentSlices {
 
 async function observed(pipeline: Pipeline, lines: readonly Line[]): Promise<Observed> {
   const file = path.join(folder, `${rounds++}.ndjson`);
+  const history = historyOf(pipelines, pipeline)!;
   await writeFile(file, lines.map((line, i) => `${JSON.stringify({ _i: String(i), ...line })}\n`).join(''));
   return {
     observed: { pipeline, source: linesSource(pipeline, file, 1000), lines: lines.length },
     current: currentOf(pipeline),
+    history: { observed: { pipeline: history, source: '', lines: 0 }, current: currentOf(history) },
   };
 }
 
@@ -91,8 +94,13 @@ async function take(lines: readonly Line[], { parts = [], refused = [] }: Round 
   return result;
 }
 
+/** What holds now, and with `- until`, when it ended and why, what did before. */
 async function rows(pipeline: Pipeline = commissionRates): Promise<string[]> {
-  const files = [...(lake.get(pipeline.name)?.values() ?? [])].flatMap(({ file }) => file ?? []);
+  return [...(await rowsIn(pipeline, pipeline)), ...(await rowsIn(pipeline, historyOf(pipelines, pipeline)!))].sort();
+}
+
+async function rowsIn(pipeline: Pipeline, table: Pipeline): Promise<string[]> {
+  const files = [...(lake.get(table.name)?.values() ?? [])].flatMap(({ file }) => file ?? []);
   if (files.length === 0) return [];
   const names = [
     'observed_on',
@@ -100,6 +108,7 @@ async function rows(pipeline: Pipeline = commissionRates): Promise<string[]> {
     'asked_price',
     pipeline === commissionRates ? 'outcome' : 'maximum_price',
     'fetch_id',
+    ...(table.isHistory ? ['ended_on', 'ended_by'] : []),
   ];
   const found = await engine.rows(
     `SELECT concat_ws(' ', ${names.map((name) => `coalesce(${quoteName(name)}::VARCHAR, '-')`).join(', ')}) AS text FROM read_parquet(${quoteList(files)}) ORDER BY 1`,
@@ -127,7 +136,7 @@ describe('what look-ups tell', () => {
     expect(days(result)).toEqual(['commission-rates 2026-03-21']);
     expect(result.slices[0]?.content).toMatchObject({ rows: 2, fetched_at: later, sums: { percentage: '25.300000' } });
     expect(await rows()).toEqual([
-      `2026-03-20 ${EAN} - found f-${DAY1}`,
+      `2026-03-20 ${EAN} - found f-${DAY1} 2026-03-21 changed`,
       `2026-03-21 ${EAN} - found f-${DAY2}`,
       `2026-03-21 ${OTHER} - found f-${later}`,
     ]);
@@ -151,12 +160,20 @@ describe('what look-ups tell', () => {
       ),
     );
     for (const night of nights) await take(night);
-    const [one, contents] = [await rows(), [...lake.get('commission-rates')!.values()].map(({ digest }) => digest)];
-    expect(one).toHaveLength(3);
+    const contents = () =>
+      ['commission-rates', 'commission-rates-history'].flatMap((name) =>
+        [...lake.get(name)!].flatMap(([day, { file, digest }]) => (file === null ? [] : `${name} ${day} ${digest}`)),
+      );
+    const [one, before] = [await rows(), contents()];
+    expect(one).toEqual([
+      `2026-03-20 ${EAN} - found f-${DAY1} 2026-03-21 changed`,
+      `2026-03-21 ${EAN} - not_found f-${DAY2} 2026-03-22 changed`,
+      `2026-03-22 ${EAN} - found f-${DAY3}`,
+    ]);
     lake = new Map();
     await take(nights.flat().reverse());
     expect(await rows()).toEqual(one);
-    expect([...lake.get('commission-rates')!.values()].map(({ digest }) => digest)).toEqual(contents);
+    expect(contents()).toEqual(before);
   });
 
   test('and to take it in twice, or late, changes nothing', async () => {
@@ -196,10 +213,17 @@ describe('parts', () => {
     });
     expect(days(same)).toEqual([]);
     const fewer = await take([rate(DAY3, EAN, reductions('30'))], { parts: [boundary(DAY3, 0, 0, '30')] });
-    expect(days(fewer)).toEqual(['commission-rates 2026-03-22', 'commission-reductions 2026-03-22']);
+    expect(days(fewer)).toEqual([
+      'commission-rates 2026-03-20',
+      'commission-rates 2026-03-22',
+      'commission-rates-history 2026-03-22',
+      'commission-reductions 2026-03-20',
+      'commission-reductions 2026-03-22',
+      'commission-reductions-history 2026-03-22',
+    ]);
     expect(await rows(commissionReductions)).toEqual([
-      `2026-03-20 ${EAN} - 20.000000 f-${DAY1}`,
-      `2026-03-20 ${EAN} - 30.000000 f-${DAY1}`,
+      `2026-03-20 ${EAN} - 20.000000 f-${DAY1} 2026-03-22 changed`,
+      `2026-03-20 ${EAN} - 30.000000 f-${DAY1} 2026-03-22 changed`,
       `2026-03-22 ${EAN} - 30.000000 f-${DAY3}`,
     ]);
   });

@@ -11,7 +11,7 @@ import { typedIn } from '../cli/typed.ts';
 import { openPageScene } from '../serve/page/scene.ts';
 import { openWorld, type World } from '../support/nights.ts';
 import { type Database, freshDatabase } from '../support/postgres-database.ts';
-import { type OwnService, returns, startOwnService, stockLevels } from './own-pipelines.ts';
+import { type OwnService, returns, startOwnService, stockLevelHistory, stockLevels } from './own-pipelines.ts';
 
 let database: Database;
 let service: OwnService;
@@ -26,7 +26,7 @@ beforeAll(async () => {
   service.stock.set(known, stock('7', '0.05'));
   world = await openWorld({
     postgresUrl: database.url,
-    pipelines: [returns, stockLevels],
+    pipelines: [returns, stockLevels, stockLevelHistory],
     env: { PARTNER_BASE_URL: service.url, PARTNER_AUTH_URL: service.url },
     settings: { eans: { file: 'eans.csv', query: null } },
   });
@@ -56,8 +56,8 @@ async function rowsOf(sql: string): Promise<readonly unknown[]> {
   return duckdb?.rows ?? [];
 }
 const REFUNDS = `SELECT return_id, CAST(refund AS VARCHAR) FROM warehouse.fact_return ORDER BY return_id`;
-const LEVELS = `SELECT ean, outcome, CAST(warehouse_pieces AS VARCHAR), CAST(unit_cost AS VARCHAR), observed_to IS NULL
-  FROM warehouse.fact_stock_level ORDER BY ean, observed_from`;
+const LEVELS = `SELECT ean, outcome, CAST(warehouse_pieces AS VARCHAR), CAST(unit_cost AS VARCHAR), valid_to IS NULL
+  FROM warehouse.fact_stock_level_version ORDER BY ean, valid_from`;
 const NAMES = ['returns', 'stock-levels'];
 
 it('plan says what they would ask, and asks nothing', async () => {

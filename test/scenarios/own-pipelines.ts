@@ -1,6 +1,7 @@
 /** Two pipelines that nothing of the program knows by name, each declared once, and a service that answers their calls. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { declareHistory } from '../../src/core/history.ts';
 import { column, declarePipeline, reading } from '../../src/core/pipeline.ts';
 import { type CallSection, type CallSettings, callBudget, callPath, mediaType } from '../../src/core/settings.ts';
 import { eanKeys, lookupSettings, window } from '../../src/core/source.ts';
@@ -53,7 +54,7 @@ const stockCall: CallSection<StockCall> = {
 export const stockLevels = declarePipeline({
   name: 'stock-levels',
   version: 1,
-  about: 'How many pieces the platform has of an EAN, as versions.',
+  about: 'How many pieces the platform has of an EAN.',
   answer: 'stock by EAN',
   source: eanKeys({
     area: 'catalog',
@@ -67,23 +68,30 @@ export const stockLevels = declarePipeline({
   table: 'fact_stock_level',
   columns: [
     column(1, 'ean', 'text', 'the product', { required: true, origin: 'request' }),
-    column(2, 'observedOn', 'day', 'day of the look-up that first showed this version', {
+    column(2, 'observedOn', 'day', 'day of the look-up that first showed it so', {
       required: true,
       origin: 'answer',
     }),
-    column(3, 'observedFrom', 'utc-time', 'when this version was first seen', { required: true, origin: 'answer' }),
+    column(3, 'observedFrom', 'utc-time', 'when it was first seen so', {
+      column: 'valid_from',
+      required: true,
+      origin: 'answer',
+    }),
     column(4, 'outcome', 'text', 'found, or not_found', { required: true, origin: 'answer' }),
     column(5, 'warehouse.pieces', 'count', 'pieces in stock'),
     column(6, 'unitCost', 'money', 'what a piece costs to keep'),
     column(7, 'reason', 'text', 'what the service said where it gave no stock', { origin: 'answer' }),
   ],
   derived: [],
-  key: ['ean', 'observed_from'],
+  key: ['ean'],
   versions: { of: ['ean'], within: null, aside: [], presentWhen: "outcome = 'found'", refusedWhen: null },
+  keepsHistory: true,
   day: 'observed_on',
-  sort: ['ean', 'observed_from'],
+  sort: ['ean'],
   settledWhen: 'true',
 });
+
+export const stockLevelHistory = declareHistory(stockLevels);
 
 export interface OwnService {
   readonly url: string;

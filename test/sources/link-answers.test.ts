@@ -97,7 +97,7 @@ describe('what lies behind a link', () => {
       folder,
       pushLinks,
       file,
-      `href, payload, replace(_reject, chr(31), ' ') AS reject, observed_on::VARCHAR AS day, observed_from IS NULL AS never`,
+      `href, payload, replace(_reject, chr(31), ' ') AS reject, observed_on::VARCHAR AS day, valid_from IS NULL AS never`,
     );
     const day = '2026-03-20';
     expect(rows).toEqual([

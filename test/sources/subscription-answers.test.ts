@@ -24,7 +24,7 @@ describe('the list of subscriptions', () => {
     const { lines, drift } = await linesOf(
       list(one(), one({ id: '5002', resources: ['SHIPMENT', 'SHIPMENT'] }), one({ id: 'a-3', resources: [] })),
     );
-    const told = { _f: 'f7', observedOn: '2026-03-20', observedFrom: '2026-03-20T02:00:00.123Z', isPresent: 'true' };
+    const told = { _f: 'f7', observedOn: '2026-03-20', observedFrom: '2026-03-20T02:00:00.123Z' };
     expect(lines).toEqual([
       {
         _i: '0',

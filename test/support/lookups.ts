@@ -51,12 +51,12 @@ export async function rateDifferences(
 ): Promise<string[]> {
   const held = await rowsOf(
     world,
-    `SELECT ean, outcome, fixed_amount, percentage, total_cost FROM warehouse.fact_commission_rate WHERE observed_to IS NULL AND condition = 'NEW' AND asked_price IS NULL`,
+    `SELECT ean, outcome, fixed_amount, percentage, total_cost FROM warehouse.fact_commission_rate WHERE condition = 'NEW' AND asked_price IS NULL`,
     name,
   );
   const boundaries = await rowsOf(
     world,
-    'SELECT ean, maximum_price, cost_reduction, start_date, end_date FROM warehouse.fact_commission_reduction WHERE observed_to IS NULL AND asked_price IS NULL',
+    'SELECT ean, maximum_price, cost_reduction, start_date, end_date FROM warehouse.fact_commission_reduction WHERE asked_price IS NULL',
     name,
   );
   const told = eans.map((ean) => ({ ean, truth: world.sandbox.truthOfCommission(ean, 'NEW', null) }));

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { DUCKDB_TYPE } from '../../src/core/columns.ts';
+import { type ColumnKind, DUCKDB_TYPE } from '../../src/core/columns.ts';
 import { addDays, type Day, dayNumber } from '../../src/core/days.ts';
 import {
   ENDED_BY,
@@ -185,13 +185,13 @@ function literal(text: string | null): string {
 }
 
 /**
- * A SELECT of plausible rows; numbers follow from the row's number, the day and the seed. Every day has other keys, or where rows are
- * versions, the next version of the same things. A row of a history was so for a day and changed.
+ * A SELECT of plausible rows; numbers follow from the row's number, the day and the seed. Every day has other keys. A row of a history was
+ * so for a day and changed.
  */
 function plausible(pipeline: Pipeline, sliceDay: Day, rows: number, seed: number): string {
-  const ofThing = pipeline.versions?.of ?? [];
   const needed = pipeline.columns.filter(({ kind, required }) => kind === 'day' && required);
   const days = new Set([pipeline.day, OBSERVED_ON, ...needed.map(({ column }) => column)]);
+  const required = new Set(pipeline.columns.filter((one) => one.required).map((one) => one.column));
   const isHistory = pipeline.columns.some(({ column }) => column === VALID_TO);
   const items = storedColumns(pipeline).map((stored) => {
     const { column, kind } = stored;
@@ -200,9 +200,8 @@ function plausible(pipeline: Pipeline, sliceDay: Day, rows: number, seed: number
       if (column === ENDED_BY) return `'changed'`;
       if (isHistory && column === VALID_FROM) return `${plausibleValue(stored, sliceDay, seed)} - INTERVAL 1 DAY`;
       if (column === 'fetch_id') return quoteText(`f${seed}`);
-      if (ofThing.includes(column)) return plausiblePart(stored);
-      if (pipeline.key?.includes(column) && kind === 'text')
-        return `concat(${dayNumber(sliceDay)}, lpad(CAST(i AS VARCHAR), 7, '0'))`;
+      if (pipeline.key?.includes(column) && (kind === 'text' || !required.has(column)))
+        return kind === 'text' ? `concat(${dayNumber(sliceDay)}, lpad(CAST(i AS VARCHAR), 7, '0'))` : keyPart(kind);
       return plausibleValue(stored, sliceDay, seed);
     };
     return `CAST(${value()} AS ${DUCKDB_TYPE[kind]}) AS ${quoteName(column)}`;
@@ -233,10 +232,8 @@ function plausibleValue({ column, kind }: StoredColumn, sliceDay: Day, seed: num
   }
 }
 
-/** A part of the name of thing number `i`; some have none but for the first, which tells them apart. */
-function plausiblePart({ column, kind }: StoredColumn): string {
-  if (column === 'ean') return `lpad(CAST(i AS VARCHAR), 13, '0')`;
-  if (kind === 'text') return `concat(${quoteText(`${column} `)}, i % 5)`;
+/** A part of the key of row `i` that some have not. */
+function keyPart(kind: ColumnKind): string {
   return `CASE WHEN i % 3 > 0 THEN ${kind === 'day' ? `DATE '2026-01-01' + CAST(i % 400 AS INTEGER)` : 'i / 100'} END`;
 }
 

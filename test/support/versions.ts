@@ -7,9 +7,10 @@ import {
   isNamed,
   OBSERVED_FROM,
   OBSERVED_ON,
-  OBSERVED_TO,
   type Pipeline,
   storedColumns,
+  VALID_FROM,
+  VALID_TO,
 } from '../../src/core/pipeline.ts';
 import type { TargetName } from '../../src/warehouse/target-name.ts';
 import { rowsOf } from './lookups.ts';
@@ -18,8 +19,8 @@ import type { World } from './nights.ts';
 /** Those of look-ups by EAN and of the reductions file, which nights are made of here; each with its parts. */
 export const VERSIONED: readonly string[] = ['products', 'commission-rates', 'reductions'];
 
-const wholes = pipelines.filter((one) => isNamed(one) && one.versions !== null);
-const tables = wholes.flatMap((whole) => [whole, ...childrenOf(pipelines, whole)]);
+const merged = pipelines.filter((one) => isNamed(one) && one.versions !== null);
+const tables = merged.flatMap((whole) => [whole, ...childrenOf(pipelines, whole)]);
 
 export interface HistoryOptions {
   readonly target?: TargetName;
@@ -71,68 +72,60 @@ function querying<T>(
 }
 
 function timeless(pipeline: Pipeline): string[] {
-  const isCurrent = pipeline.versions ? [`${OBSERVED_TO} IS NULL`] : [];
-  return [...textColumns(pipeline, [FETCH_COLUMN]), ...isCurrent];
+  return textColumns(pipeline, [FETCH_COLUMN]);
 }
 
-function instants({ versions }: Pipeline): string[] {
-  return [OBSERVED_FROM, ...(versions ? [OBSERVED_TO] : [])].map(
-    (name) => `CAST(extract(epoch FROM ${name}) AS DECIMAL(18, 3))`,
-  );
+function instants(pipeline: Pipeline): string[] {
+  const names = storedColumns(pipeline).flatMap(({ column }) => (INSTANTS.includes(column) ? [column] : []));
+  return names.map((name) => `CAST(extract(epoch FROM ${name}) AS DECIMAL(18, 3))`);
 }
+
+const INSTANTS: readonly string[] = [OBSERVED_FROM, VALID_FROM, VALID_TO];
 
 function textColumns(pipeline: Pipeline, without: readonly string[]): string[] {
   return storedColumns(pipeline)
-    .filter(({ column }) => column !== OBSERVED_FROM && !without.includes(column))
+    .filter(({ column }) => !INSTANTS.includes(column) && !without.includes(column))
     .map(({ column, kind }) => (kind === 'ratio' ? `CAST("${column}" AS DECIMAL(18, 6))` : `"${column}"`));
 }
 
 /**
- * What is never right: a version that does not end where the next one begins, one that says what the one before said, and a part
- * that does not end with the row that it belongs to. Empty when all is well.
+ * What is never right: a row that ends after the next one begins, one that says what the one before said, and a part that does not begin
+ * and end with the row that it belongs to. Empty when all is well.
  */
 export function flawsIn(world: World, target: TargetName = 'duckdb'): Promise<string[]> {
   return querying(world, target, async (rows) => {
     const found: (readonly Cell[])[] = [];
-    for (const whole of wholes) {
-      found.push(...(await rows(versionFlaws(whole))));
-      for (const part of childrenOf(pipelines, whole))
-        if (part.versions) found.push(...(await rows(partFlaws(whole, part))));
+    for (const one of pipelines) {
+      if (one.keepsHistory) found.push(...(await rows(historyFlaws(one))));
+      const whole = one.versions?.within && pipelines.find(({ name }) => name === one.versions?.within);
+      if (whole) found.push(...(await rows(partFlaws(whole, one))));
     }
-    for (const one of pipelines) if (one.keepsHistory) found.push(...(await rows(historyFlaws(one))));
     return found.map((row) => row.map((value) => value ?? '-').join(' '));
   });
 }
 
 /** A row that ends before the next one begins is of an item that was gone; one that says what the one before said did not change. */
-function historyFlaws({ name, table, columns, key }: Pipeline): string {
+function historyFlaws({ name, table, columns, key, versions }: Pipeline): string {
+  const aside = [OBSERVED_ON, VALID_FROM, ...(versions?.aside ?? [])];
+  // A part ends with its parent, also where the next one has the same.
+  const isPart = versions !== null && versions.within !== null;
   const says = [...columns.map(({ column }) => column), EXTRA_COLUMN]
+    .filter((column) => !aside.includes(column))
     .map((column) => `coalesce(CAST("${column}" AS text), '-')`)
     .join(` || ' ' || `);
   const line = `OVER (PARTITION BY ${(key ?? []).join(', ')} ORDER BY valid_from)`;
   return `SELECT '${name}', says, valid_from, valid_to, ended_by FROM (
       SELECT valid_from, valid_to, ended_by, says, lead(valid_from) ${line} AS after, lag(says) ${line} AS before, lag(valid_to) ${line} AS ended
       FROM (SELECT *, ${says} AS says FROM warehouse.${table}_version) AS seen) AS seen
-    WHERE valid_to <= valid_from OR after < valid_to OR (after IS NOT NULL AND valid_to IS NULL) OR (says = before AND ended = valid_from)
-      OR (valid_to IS NULL) <> (ended_by IS NULL) OR (ended_by <> 'gone' AND after IS DISTINCT FROM valid_to)`;
-}
-
-function versionFlaws({ name, table, columns, versions }: Pipeline): string {
-  const aside = [OBSERVED_ON, OBSERVED_FROM, ...(versions?.aside ?? [])];
-  const told = [...columns.map(({ column }) => column), EXTRA_COLUMN].filter((column) => !aside.includes(column));
-  const says = told.map((column) => `coalesce(CAST("${column}" AS text), '-')`).join(` || ' ' || `);
-  const line = `OVER (PARTITION BY ${(versions?.of ?? []).join(', ')} ORDER BY ${OBSERVED_FROM})`;
-  return `SELECT '${name}', says, ${OBSERVED_FROM}, ${OBSERVED_TO}, after FROM (
-      SELECT ${OBSERVED_FROM}, ${OBSERVED_TO}, says, lead(${OBSERVED_FROM}) ${line} AS after, lag(says) ${line} AS before
-      FROM (SELECT *, ${says} AS says FROM warehouse.${table}) AS seen) AS seen
-    WHERE ${OBSERVED_TO} IS DISTINCT FROM after OR says = before`;
+    WHERE valid_to <= valid_from OR after < valid_to OR (after IS NOT NULL AND valid_to IS NULL) OR (valid_to IS NULL) <> (ended_by IS NULL)
+      ${isPart ? '' : `OR (says = before AND ended = valid_from) OR (ended_by <> 'gone' AND after IS DISTINCT FROM valid_to)`}`;
 }
 
 function partFlaws(whole: Pipeline, part: Pipeline): string {
-  const same = [...(part.versions?.of ?? []), OBSERVED_FROM].map((c) => `w.${c} IS NOT DISTINCT FROM p.${c}`);
-  return `SELECT '${part.name}', p.ean, p.${OBSERVED_FROM}, p.${OBSERVED_TO}, w.${OBSERVED_TO}
-    FROM warehouse.${part.table} AS p LEFT JOIN warehouse.${whole.table} AS w ON ${same.join(' AND ')}
-    WHERE w.ean IS NULL OR w.${OBSERVED_TO} IS DISTINCT FROM p.${OBSERVED_TO}`;
+  const same = [...(part.versions?.of ?? []), VALID_FROM].map((c) => `w.${c} IS NOT DISTINCT FROM p.${c}`);
+  return `SELECT '${part.name}', p.ean, p.${VALID_FROM}, p.${VALID_TO}, w.${VALID_TO}
+    FROM warehouse.${part.table}_version AS p LEFT JOIN warehouse.${whole.table}_version AS w ON ${same.join(' AND ')}
+    WHERE w.ean IS NULL OR w.${VALID_TO} IS DISTINCT FROM p.${VALID_TO}`;
 }
 
 /** What the current versions say that the sandbox does not, and the other way round, for products and reductions; rates have their own. */
@@ -143,7 +136,7 @@ export async function productDifferences(
 ): Promise<string[]> {
   const held = await rowsOf(
     world,
-    `SELECT ean, outcome, title, offer_price FROM warehouse.dim_product WHERE observed_to IS NULL ORDER BY ean`,
+    `SELECT ean, outcome, title, offer_price FROM warehouse.dim_product ORDER BY ean`,
     target,
   );
   const told = eans.map((ean) => {
@@ -158,7 +151,7 @@ export async function productDifferences(
 export async function fileDifferences(world: World, target: TargetName = 'duckdb'): Promise<string[]> {
   const held = await rowsOf(
     world,
-    'SELECT ean, maximum_price, cost_reduction, start_date, end_date FROM warehouse.fact_reduction WHERE is_current',
+    'SELECT ean, maximum_price, cost_reduction, start_date, end_date FROM warehouse.fact_reduction',
     target,
   );
   const [, ...lines] = world.sandbox.reductionsFile().text.trim().split('\n');

@@ -17,11 +17,21 @@ import { reductionLines } from './conformance/reductions.ts';
 import { refusing } from './conformance/refusing.ts';
 import { shippedChecks } from './conformance/shipped-checks.ts';
 import { values } from './conformance/values.ts';
-import { sharedVersions, versions } from './conformance/versions.ts';
+import { versions } from './conformance/versions.ts';
 
 /** What is run with every change on both engines: whatever each of them does in its own way. */
 export function conformance(newWarehouse: NewWarehouse): void {
-  describeParts(newWarehouse, [publishing, refusing, values, versions, querying, noChecks, migrating, accounts, comparing]);
+  describeParts(newWarehouse, [
+    publishing,
+    refusing,
+    values,
+    versions,
+    querying,
+    noChecks,
+    migrating,
+    accounts,
+    comparing,
+  ]);
 }
 
 /**
@@ -29,7 +39,7 @@ export function conformance(newWarehouse: NewWarehouse): void {
  * has one text (sql/marts). With every change one engine is held to it, in test/proof the other.
  */
 export function sharedConformance(newWarehouse: NewWarehouse): void {
-  describeParts(newWarehouse, [recording, checking, sharedVersions, reductionLines, pushTables, dimensions, marts]);
+  describeParts(newWarehouse, [recording, checking, reductionLines, pushTables, dimensions, marts]);
 }
 
 /** What takes minutes: how engines behave at length, and every check that ships. */

@@ -76,7 +76,7 @@ export function dictionaryClaims(newWarehouse: NewWarehouse): void {
     maker = await SliceMaker.open();
     warehouse = await newWarehouse('migrated');
     target = warehouse.open();
-    dictionary = await readDictionary();
+    dictionary = await readDictionary(pipelines);
     await target.publish(publicationOf('r1', await maker.many(orders, FIRST, 1, 1)));
     found = await look();
   });

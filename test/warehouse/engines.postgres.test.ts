@@ -9,7 +9,7 @@ import { postgresWarehouse } from './postgres/warehouse.ts';
 
 const FIRST = day('2026-03-27');
 
-const dictionary = await readDictionary();
+const dictionary = await readDictionary(pipelines);
 const VIEWS = [...dictionary.values()].filter((entry) => entry.arguments === null && entry.schema !== 'etl');
 
 /** They need what happens to an item, or rates and sales that fit, which slices of plausible rows lack: tests of their own show them. */

@@ -23,15 +23,14 @@ WITH firsts AS (
   SELECT received_on AS day, count(*) AS deliveries FROM warehouse.push_delivery GROUP BY received_on
 ), missing AS (
   SELECT ended.end_seen_on AS day, count(*) AS missing
-  FROM warehouse.process_status AS ended
+  FROM mart.process AS ended
   WHERE ended.started_here
     AND ended.end_seen + INTERVAL '20 minutes' < CURRENT_TIMESTAMP
     AND EXISTS (
       SELECT 1 FROM warehouse.subscription_version AS asked
-      WHERE asked.is_present
-        AND asked.resources::VARCHAR LIKE '%"PROCESS_STATUS"%'
-        AND asked.observed_from <= ended.end_seen
-        AND (asked.observed_to IS NULL OR asked.observed_to > ended.end_seen)
+      WHERE asked.resources::VARCHAR LIKE '%"PROCESS_STATUS"%'
+        AND asked.valid_from <= ended.end_seen
+        AND (asked.valid_to IS NULL OR asked.valid_to > ended.end_seen)
     )
     AND NOT EXISTS (
       SELECT 1 FROM warehouse.fact_push_message AS message

@@ -4,9 +4,9 @@ CREATE OR REPLACE VIEW mart.commission_expected AS
 WITH rate AS NOT MATERIALIZED (
   SELECT
     *,
-    etl.utc_day(observed_from) AS first_day,
-    coalesce(etl.utc_day(observed_to) - 1, DATE '9999-12-31') AS last_day
-  FROM warehouse.fact_commission_rate
+    etl.utc_day(valid_from) AS first_day,
+    coalesce(etl.utc_day(valid_to) - 1, DATE '9999-12-31') AS last_day
+  FROM warehouse.fact_commission_rate_version
   WHERE condition = 'NEW' AND outcome = 'found'
 ),
 rated AS (
@@ -15,8 +15,8 @@ rated AS (
     item.quantity, item.price_incl_vat AS unit_price,
     CASE WHEN asked.ean IS NULL THEN plain.fixed_amount ELSE asked.fixed_amount END AS fixed_amount,
     CASE WHEN asked.ean IS NULL THEN plain.percentage ELSE asked.percentage END AS percentage,
-    CASE WHEN asked.ean IS NULL THEN plain.observed_from ELSE asked.observed_from END AS observed_from,
-    CASE WHEN asked.ean IS NULL THEN plain.observed_to ELSE asked.observed_to END AS observed_to,
+    CASE WHEN asked.ean IS NULL THEN plain.valid_from ELSE asked.valid_from END AS valid_from,
+    CASE WHEN asked.ean IS NULL THEN plain.valid_to ELSE asked.valid_to END AS valid_to,
     asked.asked_price, asked.total_cost,
     asked.total_cost_without_reduction - asked.total_cost AS reduced_by,
     coalesce(item.commission, 0) AS commission,
@@ -59,8 +59,8 @@ SELECT
   order_date, order_id, order_item_id, site_code, sub_id, product_id, ean, quantity, unit_price,
   fixed_amount AS rate_fixed_amount,
   percentage AS rate_percentage,
-  observed_from AS rate_observed_from,
-  observed_to AS rate_observed_to,
+  valid_from AS rate_valid_from,
+  valid_to AS rate_valid_to,
   asked_price,
   CASE WHEN total_cost IS NULL THEN reduction.maximum_price END AS reduction_maximum_price,
   CASE WHEN total_cost IS NULL THEN reduction.cost_reduction ELSE reduced_by END AS reduction_cost_reduction,

@@ -2,7 +2,7 @@
 CREATE OR REPLACE VIEW mart.price_boundary AS
 WITH newest AS (
   SELECT max(slice_day) AS as_of FROM etl.receipt
-  WHERE pipeline IN ('orders', 'reductions', 'commission-rates') AND superseded_at IS NULL
+  WHERE pipeline IN ('orders', 'reductions', 'reductions-history', 'commission-rates', 'commission-rates-history') AND superseded_at IS NULL
 ),
 boundary AS (
   SELECT
@@ -19,7 +19,7 @@ rated AS (
   FROM boundary
   JOIN warehouse.fact_commission_rate AS rate
     ON rate.ean = boundary.ean AND rate.condition = 'NEW' AND rate.asked_price IS NULL
-    AND rate.observed_to IS NULL AND rate.outcome = 'found'
+    AND rate.outcome = 'found'
   LEFT JOIN warehouse.product_now AS product_now ON product_now.ean = boundary.ean
 ),
 sold AS (

@@ -8,15 +8,15 @@ SELECT
   newest.offer_price,
   newest.country_code,
   newest.language,
-  newest.observed_from
+  newest.valid_from
 FROM (
   SELECT
     ean,
     arg_max(
-      struct_pack(product_id := bol_product_id, title, offer_price, country_code, language, observed_from),
-      (observed_to IS NULL, country_code, language, observed_from)
+      struct_pack(product_id := bol_product_id, title, offer_price, country_code, language, valid_from),
+      (valid_to IS NULL, country_code, language, valid_from)
     ) AS newest
-  FROM warehouse.dim_product
+  FROM warehouse.dim_product_version
   WHERE outcome = 'found'
   GROUP BY ean
 ) AS product;

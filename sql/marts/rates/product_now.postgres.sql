@@ -7,7 +7,7 @@ SELECT DISTINCT ON (ean)
   offer_price,
   country_code,
   language,
-  observed_from
-FROM warehouse.dim_product
+  valid_from
+FROM warehouse.dim_product_version
 WHERE outcome = 'found'
-ORDER BY ean, (observed_to IS NULL) DESC, country_code COLLATE "C" DESC, language COLLATE "C" DESC, observed_from DESC;
+ORDER BY ean, (valid_to IS NULL) DESC, country_code COLLATE "C" DESC, language COLLATE "C" DESC, valid_from DESC;

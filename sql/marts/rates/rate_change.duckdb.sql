@@ -6,16 +6,16 @@ WITH newest AS (
 ),
 change AS (
   SELECT
-    later.observed_on AS changed_on, later.observed_from AS changed_at, later.ean, later.condition, later.asked_price,
+    later.observed_on AS changed_on, later.valid_from AS changed_at, later.ean, later.condition, later.asked_price,
     earlier.fixed_amount AS fixed_amount_before, later.fixed_amount AS fixed_amount_after,
     earlier.percentage AS percentage_before, later.percentage AS percentage_after,
     earlier.outcome AS outcome_before, later.outcome AS outcome_after,
     coalesce(earlier.total_cost_without_reduction, earlier.total_cost) AS total_before,
     coalesce(later.total_cost_without_reduction, later.total_cost) AS total_after
-  FROM warehouse.fact_commission_rate AS later
-  JOIN warehouse.fact_commission_rate AS earlier
+  FROM warehouse.fact_commission_rate_version AS later
+  JOIN warehouse.fact_commission_rate_history AS earlier
     ON earlier.ean = later.ean AND earlier.condition = later.condition
-    AND earlier.asked_price IS NOT DISTINCT FROM later.asked_price AND earlier.observed_to = later.observed_from
+    AND earlier.asked_price IS NOT DISTINCT FROM later.asked_price AND earlier.valid_to = later.valid_from
   WHERE earlier.outcome <> later.outcome
     OR earlier.fixed_amount IS DISTINCT FROM later.fixed_amount
     OR earlier.percentage IS DISTINCT FROM later.percentage

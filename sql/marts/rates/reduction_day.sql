@@ -3,7 +3,7 @@
 CREATE OR REPLACE VIEW mart.reduction_day AS
 WITH day AS (
   SELECT DISTINCT slice_day AS day FROM etl.receipt
-  WHERE pipeline IN ('orders', 'reductions', 'commission-rates') AND superseded_at IS NULL
+  WHERE pipeline IN ('orders', 'reductions', 'reductions-history', 'commission-rates', 'commission-rates-history') AND superseded_at IS NULL
 ),
 span AS (
   SELECT first_day, last_day, count(*) AS lines, sum(cost_reduction) AS cost, max(cost_reduction) AS highest

@@ -1,14 +1,13 @@
 CREATE OR REPLACE VIEW warehouse.reduction_in_force AS
 SELECT
   ean, 'file' AS source, maximum_price, cost_reduction, start_date, end_date,
-  greatest(start_date, etl.utc_day(observed_from)) AS first_day,
-  coalesce(least(end_date, etl.utc_day(observed_to) - 1), date '9999-12-31') AS last_day
-FROM warehouse.reduction_line
-WHERE is_present
+  greatest(start_date, etl.utc_day(valid_from)) AS first_day,
+  coalesce(least(end_date, etl.utc_day(valid_to) - 1), date '9999-12-31') AS last_day
+FROM warehouse.fact_reduction_version
 UNION ALL
 SELECT
   ean, 'rate', maximum_price, cost_reduction, start_date, end_date,
-  greatest(start_date, etl.utc_day(observed_from)),
-  coalesce(least(end_date, etl.utc_day(observed_to) - 1), date '9999-12-31')
-FROM warehouse.fact_commission_reduction
+  greatest(start_date, etl.utc_day(valid_from)),
+  coalesce(least(end_date, etl.utc_day(valid_to) - 1), date '9999-12-31')
+FROM warehouse.fact_commission_reduction_version
 WHERE condition = 'NEW' AND asked_price IS NULL;

@@ -1,11 +1,11 @@
 CREATE OR REPLACE FUNCTION warehouse.reductions_in_force(day date)
-RETURNS SETOF warehouse.fact_reduction
+RETURNS SETOF warehouse.fact_reduction_version
 LANGUAGE sql STABLE PARALLEL SAFE
 AS $$
   SELECT line.*
-  FROM warehouse.fact_reduction AS line
+  FROM warehouse.fact_reduction_version AS line
   WHERE coalesce(line.start_date, day) <= day
     AND coalesce(line.end_date, day) >= day
-    AND line.observed_from < timezone('UTC', CAST(day + 1 AS timestamp))
-    AND (line.observed_to IS NULL OR line.observed_to >= timezone('UTC', CAST(day + 1 AS timestamp)))
+    AND line.valid_from < timezone('UTC', CAST(day + 1 AS timestamp))
+    AND (line.valid_to IS NULL OR line.valid_to >= timezone('UTC', CAST(day + 1 AS timestamp)))
 $$;

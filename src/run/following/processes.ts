@@ -4,7 +4,7 @@
  */
 import { isoTime } from '../../core/clock.ts';
 import { isPathId } from '../../core/ids.ts';
-import type { Pipeline } from '../../core/pipeline.ts';
+import { historyOf, type Pipeline } from '../../core/pipeline.ts';
 import type { FollowingSettings } from '../../core/source.ts';
 import { type Engine, quoteText, type Row, readParquet } from '../../engine/duckdb.ts';
 import { isEnded } from '../../extract/subscription-shapes.ts';
@@ -78,10 +78,12 @@ async function reportedProcesses(context: RunContext): Promise<string> {
     FROM ${await recentMessages(context)} WHERE resource = 'PROCESS_STATUS' GROUP BY resource_id`;
 }
 
-/** A row for each process that the lake has. */
-async function knownProcesses({ lake }: RunContext, engine: Engine, pipeline: Pipeline): Promise<string> {
-  const slices = [...(await lake.slices(pipeline.name)).values()];
-  const files = slices.flatMap((entry) => lake.rowsFile(entry) ?? []);
+/** A row for each process that the lake has, of what it is and what it was. */
+async function knownProcesses({ lake, pipelines }: RunContext, engine: Engine, pipeline: Pipeline): Promise<string> {
+  const history = historyOf(pipelines, pipeline);
+  const tables = history ? [pipeline, history] : [pipeline];
+  const slices = await Promise.all(tables.map(({ name }) => lake.slices(name)));
+  const files = slices.flatMap((own) => [...own.values()].flatMap((entry) => lake.rowsFile(entry) ?? []));
   if (files.length === 0)
     return `SELECT NULL::VARCHAR AS id, NULL::TIMESTAMPTZ AS first_seen, NULL::TIMESTAMPTZ AS last_seen, false AS is_found,
       false AS started, false AS ended LIMIT 0`;
@@ -89,7 +91,7 @@ async function knownProcesses({ lake }: RunContext, engine: Engine, pipeline: Pi
   const statuses = await engine.rows(`SELECT DISTINCT status FROM ${versions} WHERE status IS NOT NULL`);
   const ends = statuses.map(({ status }) => String(status)).filter(isEnded);
   const ended = ends.length === 0 ? 'false' : `coalesce(status IN (${ends.map(quoteText).join(', ')}), false)`;
-  return `SELECT process_status_id AS id, min(observed_from) AS first_seen, max(observed_from) AS last_seen,
-      arg_max(outcome, observed_from) = 'found' AS is_found, bool_or(coalesce(asked_by = 'start', false)) AS started, bool_or(${ended}) AS ended
+  return `SELECT process_status_id AS id, min(valid_from) AS first_seen, max(valid_from) AS last_seen,
+      arg_max(outcome, valid_from) = 'found' AS is_found, bool_or(coalesce(asked_by = 'start', false)) AS started, bool_or(${ended}) AS ended
     FROM ${versions} GROUP BY process_status_id`;
 }

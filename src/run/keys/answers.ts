@@ -64,7 +64,7 @@ function isAllRefused(pipeline: Pipeline, fetches: readonly FetchRecord[]): bool
   return isRefusedByKey && fetches.length >= HOPELESS && fetches.every(({ status }) => (status ?? 0) >= 300);
 }
 
-/** Stored answers of look-ups → versions of what was asked. */
+/** Stored answers of look-ups → what holds now of what was asked, and what did before. */
 export async function applyAnswers(
   session: Session,
   pipeline: Pipeline,

@@ -2,7 +2,7 @@
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { isoTime } from '../../core/clock.ts';
-import { OBSERVED_FROM, type Pipeline } from '../../core/pipeline.ts';
+import { type Pipeline, VALID_FROM } from '../../core/pipeline.ts';
 import { FileSink } from '../../disk/sink.ts';
 import { type Engine, quoteName, quoteText, type Row } from '../../engine/duckdb.ts';
 import { versionsOf } from '../../normalise/observed.ts';
@@ -61,7 +61,7 @@ export async function noteObserved(
   observed: string,
 ): Promise<void> {
   const columns = keyColumns(pipeline).map(({ name, type }) => `${quoteName(name)}::${type}::VARCHAR`);
-  const from = quoteName(OBSERVED_FROM);
+  const from = VALID_FROM;
   await engine.run(
     `CREATE OR REPLACE TABLE noted AS SELECT *, row_number() OVER () AS place FROM (
        SELECT to_json([${columns.join(', ')}])::VARCHAR AS key, strftime(max(${from}), '%Y-%m-%dT%H:%M:%S.%gZ') AS asked_at,

@@ -1,6 +1,6 @@
 /** Stored answers of look-ups → rows as they were observed, for any look-up. */
 import { EtlError } from '../../core/errors.ts';
-import { childrenOf, type Pipeline } from '../../core/pipeline.ts';
+import { type Pipeline, partsOf } from '../../core/pipeline.ts';
 import type { DriftRecord, FetchRecord } from '../../core/records.ts';
 import { linesSource, type ObservedRows } from '../../normalise/observed.ts';
 import type { LineFile } from '../../sources/lines.ts';
@@ -23,7 +23,7 @@ export async function linesOf(
   fetches: readonly FetchRecord[],
   folder: string,
 ): Promise<LookupLines> {
-  const children = childrenOf(context.pipelines, pipeline);
+  const children = partsOf(context.pipelines, pipeline);
   const reader = await AnswerReader.open(pipeline, children, folder, context.timeZone);
   try {
     for await (const answer of context.raw.readAnswers(fetches)) {

@@ -1,4 +1,4 @@
-/** What the lake holds of a pipeline whose rows are versions, as normalise asks for it. */
+/** What the lake holds of a pipeline that is merged, as normalise asks for it. */
 import type { Day } from '../../core/days.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
 import type { SliceEntry } from '../../core/slices.ts';

@@ -2,20 +2,24 @@
  * Makes what look-ups and files observed part of the lake. When most of what was there is suddenly gone, nothing of it is applied:
  * it is held, and since the answers stay pending, the next night decides with newer ones, or a person releases it.
  */
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
 import { isoTime } from '../../core/clock.ts';
+import { assert } from '../../core/errors.ts';
 import { guardCount, type HoldReason, type ShrinkGuard } from '../../core/guard.ts';
-import { childrenOf, type Pipeline } from '../../core/pipeline.ts';
+import { childrenOf, historyOf, type Pipeline } from '../../core/pipeline.ts';
 import { spanning } from '../../core/tracer.ts';
 import { emptySlice } from '../../engine/content.ts';
 import type { Lake, SliceChange } from '../../lake/lake.ts';
-import type { ChangedSlice } from '../../normalise/changed-slices.ts';
+import type { ChangedSlice, Incoming } from '../../normalise/changed-slices.ts';
+import { slicesBefore } from '../../normalise/merged.ts';
 import { type Observations, type ObserveInput, observe } from '../../normalise/observe.ts';
 import type { Complete, ObservedRows } from '../../normalise/observed.ts';
 import type { RunContext } from '../context.ts';
 import type { Session } from '../session.ts';
 import type { Into } from '../sources/source.ts';
 import type { Applied } from '../tally.ts';
-import { currentIn } from './current.ts';
+import { currentIn, type VersionPlace } from './current.ts';
 
 export interface Observation {
   readonly pipeline: Pipeline;
@@ -39,11 +43,19 @@ export async function observeRows(
   const { context, engine } = session;
   const { lake } = place;
   const { pipeline } = rows;
-  const observed = async (one: ObservedRows, complete?: Complete) => ({
+  const incoming = async (one: ObservedRows): Promise<Incoming> => ({
     observed: one,
     current: await currentIn(place, one.pipeline),
-    ...(complete ? { complete } : {}),
   });
+  const observed = async (one: ObservedRows, complete?: Complete) => {
+    const past = historyOf(context.pipelines, one.pipeline);
+    assert(
+      past !== null || !one.pipeline.keepsHistory,
+      `the table of what rows of ${one.pipeline.name} were is not declared`,
+    );
+    const history = past && (await incoming({ pipeline: past, source: '', lines: 0 }));
+    return { ...(await incoming(one)), history, ...(complete ? { complete } : {}) };
+  };
   const input: ObserveInput = {
     parent: await observed(rows.parent, rows.complete),
     children: await Promise.all(rows.children.map((child) => observed(child))),
@@ -60,7 +72,7 @@ export async function observeRows(
   await context.step('normalised', pipeline.name);
   const hold = isReleased ? null : collapse(found, context.guard);
   const changes = hold
-    ? await holdChanges(context, lake, pipeline, found, hold)
+    ? await holdChanges(context, lake, rows, found, hold)
     : await replaceChanges(context, lake, pipeline, found.slices);
   await traced('load', () => lake.commit(changes));
   await context.step('lake-committed', pipeline.name);
@@ -99,12 +111,15 @@ async function replaceChanges(
 async function holdChanges(
   context: RunContext,
   lake: Lake,
-  pipeline: Pipeline,
+  { pipeline, complete, fetchId }: Observation,
   { slices, present }: Observations,
   reason: HoldReason,
 ): Promise<SliceChange[]> {
   const own = slices.filter((slice) => slice.pipeline === pipeline);
-  const newest = own.at(-1);
+  // Where nothing came, and rows of other days went, the day of the answer would be empty.
+  const nothing = complete && emptySlice(pipeline, { day: complete.day, fetch_id: fetchId, fetched_at: complete.at });
+  const isOnDay = complete === undefined || own.at(-1)?.content.day === complete.day;
+  const newest = isOnDay ? own.at(-1) : nothing && { content: nothing, file: null, rejectsFile: null };
   if (!newest) return [];
   const { content, file, rejectsFile } = newest;
   const entry = (await lake.slices(pipeline.name)).get(content.day);
@@ -118,4 +133,29 @@ async function holdChanges(
   if (entry) return [held];
   const empty = emptySlice(pipeline, { day: content.day, fetch_id: content.fetch_id, fetched_at: content.fetched_at });
   return [{ kind: 'replace', pipeline: pipeline.name, content: empty, files: { file: null, rejectsFile: null } }, held];
+}
+
+/** Rows that ended since that day are back in the slices of the days before it, on which the work stands. */
+export async function bringBack(
+  { context, engine, ledger, work }: Session,
+  pipeline: Pipeline,
+  place: VersionPlace,
+): Promise<void> {
+  const before = place.under?.before;
+  if (before === undefined) return;
+  const outDir = path.join(work, `before-${pipeline.name}`);
+  for (const one of [pipeline, ...childrenOf(context.pipelines, pipeline)]) {
+    const history = one.versions && historyOf(context.pipelines, one);
+    if (!history || ![...(await context.lake.slices(one.name)).keys()].some((day) => day < before)) continue;
+    const since = [...(await context.lake.slices(history.name))].filter(([day]) => day >= before);
+    const files = since.flatMap(([, entry]) => context.lake.rowsFile(entry) ?? []);
+    const incoming = { observed: { pipeline: one, source: '', lines: 0 }, current: await currentIn(place, one) };
+    const { clock, timeZone } = context;
+    const taking = { refusedFiles: [], fetchId: ledger.runId, atMs: clock.now(), timeZone, outDir };
+    await mkdir(outDir, { recursive: true });
+    const slices = await slicesBefore(engine, incoming, files, before, taking);
+    await place.lake.commit(
+      slices.map((slice) => ({ kind: 'replace', pipeline: one.name, content: slice.content, files: slice })),
+    );
+  }
 }

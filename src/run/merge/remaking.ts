@@ -43,7 +43,7 @@ async function takeOver(session: Session, pipeline: Pipeline, from: Day, scratch
     const [before, made] = [await context.lake.slices(one.name), await scratch.slices(one.name)];
     for (const [day, entry] of made)
       if (
-        one.keepsHistory || // since when its rows are so is not part of its digest
+        (one.keepsHistory && !one.versions) || // since when its rows are so is not part of its digest
         before.get(day)?.content.digest !== entry.content.digest ||
         (await isDamaged(session, one, before.get(day)))
       )

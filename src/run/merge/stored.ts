@@ -23,6 +23,7 @@ export async function storedSince(
   range: DayRange,
   isApplied: IsApplied,
   requestsFor: (fetches: readonly FetchRecord[]) => readonly Request[],
+  prepare?: Requests['prepare'],
 ): Promise<Requests> {
   const { context } = session;
   const { name } = pipeline;
@@ -41,6 +42,7 @@ export async function storedSince(
     unit: 'answer',
     each: requestsFor(fetches),
     remadeFrom: range.from,
+    ...(prepare ? { prepare } : {}),
     done: async () => {
       if (!(await hasHold(context, pipeline))) await markApplied(context.state, pending);
     },

@@ -89,7 +89,7 @@ export async function needsOf(
       const { content, held } = entry;
       if (held) needs.add([held.content.fetch_id], 'hold');
       const isSource = isReport ? !saysSame(entry, newest.get(content.day)) : content.rows + content.rejects > 0;
-      if (!one.isHistory && isSource) needs.add([content.fetch_id], 'current');
+      if (!(one.isHistory && isReport) && isSource) needs.add([content.fetch_id], 'current');
     }
     if (!isReport) needs.add(await fetchesNamed(context, engine, slices), 'current');
   }

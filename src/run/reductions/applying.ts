@@ -5,10 +5,9 @@ import path from 'node:path';
 import type { ReductionsSettings } from '../../../pipelines/reductions.ts';
 import { dayAt } from '../../core/days.ts';
 import { asEtlError, assert } from '../../core/errors.ts';
-import { childrenOf, type Pipeline } from '../../core/pipeline.ts';
+import { type Pipeline, partsOf } from '../../core/pipeline.ts';
 import type { DriftRecord, FetchRecord } from '../../core/records.ts';
 import { FileSink } from '../../disk/sink.ts';
-import { quoteText } from '../../engine/duckdb.ts';
 import { type ReductionLines, reductionLines } from '../../extract/reduction-lines.ts';
 import { linesSource, type ObservedRows, sharing, withPlainLines } from '../../normalise/observed.ts';
 import { type RunContext, settingsOf } from '../context.ts';
@@ -74,7 +73,7 @@ export async function applyFile(
   const { context, engine } = session;
   const { notes, sha256, fetch_id: fetchId, finished_at: at } = fetch;
   assert(notes?.file_name && sha256, `fetch ${fetchId} says nothing of a file`);
-  const [files] = childrenOf(context.pipelines, pipeline);
+  const [files] = partsOf(context.pipelines, pipeline);
   assert(files, `${pipeline.name} has no child for its files`);
   const last = await lastFile(engine, into.place, context.pipelines, pipeline);
   const isSame = last?.sha256 === sha256;
@@ -84,7 +83,7 @@ export async function applyFile(
   const seen = { fileName: notes.file_name, observedOn, observedFrom: at };
   if (last !== null && last.fileName === seen.fileName && !isSame)
     drift.push(driftOf(pipeline, fetch, 'same_name_other_content', 'file_name', seen.fileName));
-  const source = sharing(sourceOf(pipeline, read), { ...seen, _f: fetchId, isPresent: 'true' });
+  const source = sharing(sourceOf(pipeline, read), { ...seen, _f: fetchId });
   const file = { ...seen, askedName: notes.asked_name, sha256, bytes: String(fetch.bytes_decoded) };
   const counted = { lines: String(lines), isSameContent: String(isSame) };
   const applied = await observeRows(
@@ -93,7 +92,7 @@ export async function applyFile(
       pipeline,
       parent: { pipeline, lines, source, hasExponents: read.hasExponents },
       children: [await fileRow(files, fetchId, { ...file, ...counted }, folder)],
-      ...(isSame ? {} : { complete: { day: observedOn, at, fetchId, gone: goneAs(seen.fileName) } }),
+      ...(isSame ? {} : { complete: { day: observedOn, at, fetchId } }),
       refusedFiles: [],
       fetchId,
       outDir: path.join(folder, 'slices'),
@@ -101,11 +100,6 @@ export async function applyFile(
     into,
   );
   return { ...applied, drift: [...drift, ...applied.drift] };
-}
-
-/** What a line says that is no longer in the file. */
-function goneAs(fileName: string) {
-  return { is_present: 'false', file_name: quoteText(fileName) };
 }
 
 function sourceOf(pipeline: Pipeline, { files, delimiter, cells, longestLineBytes }: ReductionLines): string {

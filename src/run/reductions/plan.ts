@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { ReductionsSettings } from '../../../pipelines/reductions.ts';
 import { isoTime } from '../../core/clock.ts';
-import { childrenOf, type Pipeline } from '../../core/pipeline.ts';
+import { type Pipeline, partsOf } from '../../core/pipeline.ts';
 import { type Engine, readParquet } from '../../engine/duckdb.ts';
 import { readMemo, writeMemo } from '../../store/memo.ts';
 import { type RunContext, settingsOf } from '../context.ts';
@@ -56,7 +56,7 @@ export async function lastFile(
   pipelines: readonly Pipeline[],
   reductions: Pipeline,
 ): Promise<LoadedFile | null> {
-  const [files] = childrenOf(pipelines, reductions);
+  const [files] = partsOf(pipelines, reductions);
   if (!files) return null;
   const slices = [...(await slicesIn(place, files)).values()].filter(({ entry }) => entry.file !== null);
   const newest = slices.at(-1);

@@ -6,7 +6,7 @@ import path from 'node:path';
 import type { Day } from '../../core/days.ts';
 import { asEtlError, assert, EtlError } from '../../core/errors.ts';
 import { LIMITS } from '../../core/limits.ts';
-import { childrenOf, type Pipeline } from '../../core/pipeline.ts';
+import { type Pipeline, partsOf } from '../../core/pipeline.ts';
 import type { FetchRecord } from '../../core/records.ts';
 import { type Engine, readParquet } from '../../engine/duckdb.ts';
 import { type FileDestination, receiveFile } from '../../extract/file.ts';
@@ -14,6 +14,7 @@ import type { Answer } from '../../partner/client.ts';
 import { dispositionName, recordable } from '../../partner/file-name.ts';
 import { reductionsFileCall, reductionsNameCall } from '../../partner/lookups.ts';
 import { dayOfFetch, type Partner, type RunContext } from '../context.ts';
+import { bringBack } from '../merge/observing.ts';
 import { type IsApplied, storedSince } from '../merge/stored.ts';
 import { applyFile, driftOf, type ReadFile, readFile, readStoredFile } from '../reductions/applying.ts';
 import {
@@ -79,6 +80,7 @@ export const fileSource: Source<FilePlan> = {
       // Answers that tell the name of the newest file are no files.
       (fetch) => fetch.notes?.file_name !== undefined && isApplied(fetch),
       (fetches) => fetches.map((fetch) => storedRequest(session, pipeline, fetch)),
+      (place) => bringBack(session, pipeline, place),
     );
   },
   async held(session, pipeline, { held }) {
@@ -207,7 +209,7 @@ async function unappliedFile(
  * record of it. Of a day that the lake knows nothing of, or whose records are lost or damaged, every file counts.
  */
 async function appliedFiles(context: RunContext, engine: Engine, pipeline: Pipeline): Promise<IsApplied> {
-  const [files] = childrenOf(context.pipelines, pipeline);
+  const [files] = partsOf(context.pipelines, pipeline);
   assert(files, `${pipeline.name} has no child for its files`);
   const known = new Map<Day, ReadonlySet<string>>();
   for (const [day, { content }] of await context.lake.slices(pipeline.name))

@@ -7,12 +7,14 @@ import path from 'node:path';
 import type { Day } from '../../core/days.ts';
 import { asEtlError } from '../../core/errors.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
+import type { FetchRecord } from '../../core/records.ts';
 import { quoteText, readParquet } from '../../engine/duckdb.ts';
 import { askedOutcomes, newestAsked } from '../../store/asked.ts';
 import type { RunContext } from '../context.ts';
 import { applyAnswers, pendingAnswers } from '../keys/answers.ts';
 import { askingOf } from '../keys/keys-calls.ts';
 import type { KeysPlan } from '../keys/keys-plan.ts';
+import { bringBack } from '../merge/observing.ts';
 import { hasHold, pendingIds, storedSince } from '../merge/stored.ts';
 import type { Session } from '../session.ts';
 import { type LookupStatus, versionStatus } from '../status/status-days.ts';
@@ -38,7 +40,7 @@ export const keysSource: Source<KeysPlan> = {
     const { context } = session;
     const left = new Set((await hasHold(context, pipeline)) ? await pendingIds(context, pipeline) : []);
     const isApplied = ({ fetch_id: id }: { fetch_id: string }) => !left.has(id);
-    return storedSince(session, pipeline, range, isApplied, (fetches) => {
+    const requestsFor = (fetches: readonly FetchRecord[]) => {
       const shown = { from: range.from, to: range.to, units: fetches.length };
       const fetch = async (folder: string) => {
         const refusedFiles = await listRejects(session, pipeline, range.from, folder);
@@ -46,7 +48,10 @@ export const keysSource: Source<KeysPlan> = {
         return { apply: (into: Into) => applyAnswers(session, pipeline, answers, into, folder), shown };
       };
       return [{ fetch }];
-    });
+    };
+    return storedSince(session, pipeline, range, isApplied, requestsFor, (place) =>
+      bringBack(session, pipeline, place),
+    );
   },
   held: leftBefore,
   status: async (context, pipeline) => versionStatus(context, pipeline, await askedStatus(context, pipeline)),

@@ -15,7 +15,7 @@ import { AnswerReader, countRecords } from '../../sources/reader.ts';
 import { readMemo, writeMemo } from '../../store/memo.ts';
 import type { RunContext } from '../context.ts';
 import { withNightCalls } from '../keys/night-calls.ts';
-import { observeRows } from '../merge/observing.ts';
+import { bringBack, observeRows } from '../merge/observing.ts';
 import { storedSince } from '../merge/stored.ts';
 import type { Partners } from '../partners.ts';
 import type { Session } from '../session.ts';
@@ -58,7 +58,9 @@ export const listSource: Source = {
     const isApplied = ({ fetch_id: id }: FetchRecord) => !held.has(id);
     const requestsFor = (fetches: readonly FetchRecord[]) =>
       fetches.map((fetch) => storedRequest(session, pipeline, fetch));
-    return storedSince(session, pipeline, range, isApplied, requestsFor);
+    return storedSince(session, pipeline, range, isApplied, requestsFor, (place) =>
+      bringBack(session, pipeline, place),
+    );
   },
   async held(session, pipeline, { held }) {
     const each: Request[] = [];
@@ -104,7 +106,7 @@ async function applyList(
     pipeline,
     parent: { pipeline, lines, source: linesSource(pipeline, file, longestLineBytes) },
     children: [],
-    complete: { day: dayAt(Date.parse(at), context.timeZone), at, fetchId, gone: { is_present: 'false' } },
+    complete: { day: dayAt(Date.parse(at), context.timeZone), at, fetchId },
     refusedFiles: [],
     fetchId,
     outDir: path.join(folder, 'slices'),

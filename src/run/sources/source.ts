@@ -49,6 +49,8 @@ export interface Requests {
   readonly failuresInARow?: number;
   /** Set where all slices from that day on are made afresh of these, and become the lake's in one commit. */
   readonly remadeFrom?: Day;
+  /** Makes what they stand on, before the first of them. */
+  readonly prepare?: (place: VersionPlace) => Promise<void>;
   /** Once all of it is in the lake. */
   readonly done?: () => Promise<void>;
 }

@@ -65,7 +65,7 @@ export async function rangeStatus(context: RunContext, pipeline: Pipeline, input
   };
 }
 
-/** Of a pipeline whose rows are versions: fresh is what was asked lately. */
+/** Of a pipeline that is merged: fresh is what was asked lately. */
 export async function versionStatus(
   context: RunContext,
   pipeline: Pipeline,

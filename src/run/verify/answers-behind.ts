@@ -4,7 +4,7 @@ import { asEtlError } from '../../core/errors.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
 import type { FetchRecord } from '../../core/records.ts';
 import type { SliceEntry } from '../../core/slices.ts';
-import { type Engine, quoteName, readParquet } from '../../engine/duckdb.ts';
+import { type Engine, readParquet } from '../../engine/duckdb.ts';
 import { knownFetches } from '../../store/fetches.ts';
 import type { RawStore } from '../../store/raw.ts';
 import type { RunContext } from '../context.ts';
@@ -101,19 +101,20 @@ async function fetchesBehind(
   );
 }
 
-/** Every fetch that a row or a reject of the lake names, of these slices. Errors: of a file that cannot be read. */
+/** Every fetch that a row or a reject of the lake names, of these slices; of rows only those for which `where` is true, SQL. Errors: of a file that cannot be read. */
 export async function fetchesNamed(
   { lake }: RunContext,
   engine: Engine,
   slices: readonly SliceEntry[],
+  where = 'true',
 ): Promise<string[]> {
   const rows = slices.flatMap((entry) => lake.rowsFile(entry) ?? []);
   const rejects = slices.flatMap((entry) => lake.rejectsFile(entry) ?? []);
-  return [...(await distinct(engine, rows, 'fetch_id')), ...(await distinct(engine, rejects, 'fetch_id'))];
+  return [...(await distinct(engine, rows, where)), ...(await distinct(engine, rejects, 'true'))];
 }
 
-async function distinct(engine: Engine, files: readonly string[], column: string): Promise<string[]> {
+async function distinct(engine: Engine, files: readonly string[], where: string): Promise<string[]> {
   if (files.length === 0) return [];
-  const rows = await engine.rows(`SELECT DISTINCT ${quoteName(column)} AS id FROM ${readParquet(files)}`);
+  const rows = await engine.rows(`SELECT DISTINCT fetch_id AS id FROM ${readParquet(files)} WHERE ${where}`);
   return rows.map(({ id }) => String(id));
 }

@@ -4,8 +4,9 @@
  */
 import type { Day } from '../../core/days.ts';
 import { EtlError } from '../../core/errors.ts';
-import { childrenOf, type Pipeline } from '../../core/pipeline.ts';
+import { childrenOf, OBSERVED_ON, type Pipeline } from '../../core/pipeline.ts';
 import type { FetchRecord } from '../../core/records.ts';
+import { quoteText } from '../../engine/duckdb.ts';
 import { placeOf } from '../../store/fetches.ts';
 import type { RunContext } from '../context.ts';
 import type { Session } from '../session.ts';
@@ -19,11 +20,14 @@ export async function demandAnswers(
   fetches: readonly FetchRecord[],
 ): Promise<void> {
   const named = new Set<string>();
-  for (const one of [pipeline, ...childrenOf(context.pipelines, pipeline)])
+  for (const one of [pipeline, ...childrenOf(context.pipelines, pipeline)]) {
+    // What began before that day stands, though it ended since.
+    const where = one.isHistory ? `${OBSERVED_ON} >= DATE ${quoteText(from)}` : 'true';
     for (const [day, entry] of await context.lake.slices(one.name))
       if (day >= from)
         // Of a file that is damaged nobody knows what it stood on: it is what the replay fixes.
-        for (const id of await fetchesNamed(context, engine, [entry]).catch(() => [])) named.add(id);
+        for (const id of await fetchesNamed(context, engine, [entry], where).catch(() => [])) named.add(id);
+  }
   const lost: Lost[] = [];
   for (const fetch of fetches) {
     if (!named.delete(fetch.fetch_id)) continue;

@@ -1,5 +1,5 @@
 /** All answers to a report that are stored, taken in once more in the order of time: the slices with the beginnings of their rows, and the history. */
-import type { Day } from '../../core/days.ts';
+import { type Day, FIRST_DAY } from '../../core/days.ts';
 import { EtlError } from '../../core/errors.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
 import { prunedWords } from '../../core/pruned.ts';
@@ -11,9 +11,6 @@ import type { Applied } from '../tally.ts';
 import { releaseDay } from './stored-days.ts';
 import { takeFromRawStore } from './taken.ts';
 import { applyWindow } from './window.ts';
-
-/** Earlier than any day of an answer. */
-const FIRST_DAY = '0001-01-01' as Day;
 
 /** Errors: `usage/nothing_stored`, `failed/pruned_history`; `failed/no_history` where the answers make other slices than the lake has. */
 export async function storedHistory(session: Session, pipeline: Pipeline): Promise<Requests> {

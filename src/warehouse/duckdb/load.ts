@@ -6,7 +6,7 @@
 
 import { ACCOUNT } from '../../core/account.ts';
 import type { Day } from '../../core/days.ts';
-import { ACCOUNT_COLUMN, LOADED_COLUMN, OBSERVED_TO, type Pipeline, storedColumns } from '../../core/pipeline.ts';
+import { ACCOUNT_COLUMN, LOADED_COLUMN, storedColumns } from '../../core/pipeline.ts';
 import { type Engine, quoteName, quoteText } from '../../engine/duckdb.ts';
 import { fileBatches, naming, parquetRows, rejectFiles, rowFiles } from '../slice-files.ts';
 import {
@@ -21,10 +21,6 @@ import {
   rejectsOn,
 } from '../slice-sql.ts';
 import { factTable, keyText, OF_ACCOUNT, onSlices, sameIn } from '../table-sql.ts';
-import { endedAmong, versionNames } from '../versions.ts';
-
-/** Files of versions that one statement reads: a month of order items is held, by its names alone, in the memory there is. */
-const VERSION_FILES = 31;
 
 const REJECT_COLUMNS = 'pipeline, slice_day, fetch_id, item, reason, detail, raw';
 
@@ -47,29 +43,18 @@ async function replaceRows(
   const table = factTable(pipeline);
   const columns = storedColumns(pipeline).map((c) => quoteName(c.column));
   await engine.run(`DELETE FROM ${table} WHERE ${onSlices(pipeline, days)}`);
-  const hasEnds = pipeline.versions?.within === null;
-  const names = [ACCOUNT_COLUMN, ...columns, quoteName(LOADED_COLUMN), ...(hasEnds ? [OBSERVED_TO] : [])].join(', ');
+  const names = [ACCOUNT_COLUMN, ...columns, quoteName(LOADED_COLUMN)].join(', ');
   let rows = 0;
-  for (const batch of fileBatches(rowFiles(slices), hasEnds ? VERSION_FILES : undefined)) {
+  for (const batch of fileBatches(rowFiles(slices))) {
     const loaded = await engine.run(
       `INSERT INTO ${table} (${names})
-       SELECT ${quoteText(ACCOUNT)}, ${columns.map((name) => `seen.${name}`).join(', ')}, TIMESTAMPTZ ${quoteText(at)}${hasEnds ? `, ended.${OBSERVED_TO}` : ''}
-       FROM ${parquetRows(batch)} AS seen ${hasEnds ? endsOf(pipeline, batch) : ''}`,
+       SELECT ${quoteText(ACCOUNT)}, ${columns.map((name) => `seen.${name}`).join(', ')}, TIMESTAMPTZ ${quoteText(at)}
+       FROM ${parquetRows(batch)} AS seen`,
     );
     rows += loaded;
     onRows?.(loaded);
   }
   return rows;
-}
-
-/**
- * A join that gives versions their `observed_to` as far as these files tell it; what they do not tell is set right behind all loads
- * (../versions.ts). Without it most rows of a long history would be written twice. Joined, and not a window over whole
- * rows, so that they stay in the order of their days, by which readers find them.
- */
-function endsOf(pipeline: Pipeline, files: readonly string[]): string {
-  const same = sameIn(pipeline, versionNames(pipeline), 'seen', 'ended');
-  return `LEFT JOIN (${endedAmong(pipeline, parquetRows(files))}) AS ended ON ${same}`;
 }
 
 async function replaceRejects(engine: Engine, { pipeline, slices, days }: PipelineLoad): Promise<void> {

@@ -3,7 +3,8 @@ import type { Clock } from '../../core/clock.ts';
 import { isoTime } from '../../core/clock.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
 import { type Engine, quoteName } from '../../engine/duckdb.ts';
-import { commentOf, type Dictionary, type DictionaryEntry, readDictionary } from '../dictionary.ts';
+import { commentOf, type Dictionary, readDictionary } from '../dictionary.ts';
+import type { DictionaryEntry } from '../dictionary-entry.ts';
 import { commentsDue, declaredComments, statement } from '../schema/comments.ts';
 import { type FoundThing, tablesAmong } from '../schema/found.ts';
 import type { Thing } from '../schema/marts.ts';
@@ -30,7 +31,7 @@ export async function migrateDuckdb(
   afresh = false,
 ): Promise<boolean> {
   // To read the dictionary takes tens of milliseconds the first time, which DuckDB is at work.
-  const [dictionary, schema] = await Promise.all([readDictionary(), readSchema('duckdb', pipelines)]);
+  const [dictionary, schema] = await Promise.all([readDictionary(pipelines), readSchema('duckdb', pipelines)]);
   const found = await foundThings(engine); // 13 ms: asked again only where something was made
   const isChanged = await makeCatalogue(engine, schema, found, isoTime(clock.now()), afresh);
   const there = isChanged ? await foundThings(engine) : found;

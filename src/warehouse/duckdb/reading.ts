@@ -9,7 +9,7 @@ import type { BrokenCheck, Check } from '../checks.ts';
 import type { DifferingRows } from '../differing-rows.ts';
 import { lackingIn, readSchema, type Schema } from '../schema/schema.ts';
 import type { WarehouseSettings } from '../settings.ts';
-import { daySums, daySumsOf, loadsOf, wrongVersionEnds } from '../slice-sql.ts';
+import { daySums, daySumsOf, loadsOf } from '../slice-sql.ts';
 import type { LoadSlice, Reading, Receipts, SliceSums, TargetState } from '../target.ts';
 import { NO_STATE, stateOf } from '../target-state.ts';
 import { duckdbChecks } from './check-engine.ts';
@@ -44,7 +44,9 @@ export class DuckdbReading implements Reading {
   }
 
   state(): Promise<TargetState> {
-    return this.ask(NO_STATE, async (_, db) => stateOf(db, await this.schema(), this.options.settings));
+    return this.ask(NO_STATE, async (_, db) =>
+      stateOf(db, await lackingIn(db, await this.schema()), this.options.settings),
+    );
   }
 
   lacking(): Promise<readonly string[]> {
@@ -53,10 +55,6 @@ export class DuckdbReading implements Reading {
 
   sums(pipeline: Pipeline, days?: readonly Day[]): Promise<ReadonlyMap<Day, SliceSums>> {
     return this.ask(new Map(), async (engine) => daySumsOf(await engine.rows(daySums(pipeline, days))));
-  }
-
-  wrongEnds(pipeline: Pipeline): Promise<number> {
-    return this.ask(0, async (engine) => Number((await engine.row(wrongVersionEnds(pipeline))).n));
   }
 
   differing(slices: readonly LoadSlice[]): Promise<readonly DifferingRows[]> {

@@ -19,7 +19,7 @@ import type { DifferingRows } from '../differing-rows.ts';
 import { type Erasure, eraseRows } from '../erasing.ts';
 import { NO_SETTINGS, recordSettings, settingsDiffer, type WarehouseSettings } from '../settings.ts';
 import { checkFiles, rejectFiles, rowFiles } from '../slice-files.ts';
-import { emptying, loadsOf } from '../slice-sql.ts';
+import { emptying, loadAll, loadsOf } from '../slice-sql.ts';
 import type {
   LoadSlice,
   Publication,
@@ -32,7 +32,6 @@ import type {
   Target,
   TargetState,
 } from '../target.ts';
-import { loadVersioned, type VersionEngine } from '../versions.ts';
 import { duckdbChecks } from './check-engine.ts';
 import { confine } from './confine.ts';
 import { duckdbBookkeeping } from './dialect.ts';
@@ -107,10 +106,6 @@ class DuckdbTarget implements Target {
 
   sums(pipeline: Pipeline, days?: readonly Day[]): Promise<ReadonlyMap<Day, SliceSums>> {
     return this.reading((warehouse) => warehouse.sums(pipeline, days));
-  }
-
-  wrongEnds(pipeline: Pipeline): Promise<number> {
-    return this.reading((warehouse) => warehouse.wrongEnds(pipeline));
   }
 
   differing(slices: readonly LoadSlice[]): Promise<readonly DifferingRows[]> {
@@ -250,19 +245,11 @@ class DuckdbTarget implements Target {
     const checks = duckdbChecks(engine, this.clock);
     await proveChecks(checks, publication.checks ?? []);
     const at = isoTime(this.clock.now());
-    const versions: VersionEngine = {
-      place: 'rowid',
-      bringsEnds: false, // only those that some files together tell
-      run: (sql) => engine.run(sql),
-      seek: (sql) => engine.run(sql),
-      row: (sql) => engine.row(sql),
-    };
-    const scope = { engine: versions, pipelines: this.pipelines, afresh };
     const loaded = await engine.transaction(async () => {
       watcher?.onStep('loading');
       for (const statement of afresh ? emptying(this.pipelines, at) : []) await engine.run(statement);
       const rows = await spanning(publication.tracer ?? noTracer, 'load', { slices: changed.length }, () =>
-        loadVersioned(scope, loadsOf(changed, watcher), (load) => loadPipeline(engine, load, at)),
+        loadAll(loadsOf(changed, watcher), (load) => loadPipeline(engine, load, at)),
       );
       await recordPublication(db, publication, changed, at);
       watcher?.onStep('running the checks');

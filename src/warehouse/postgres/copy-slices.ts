@@ -1,12 +1,11 @@
 /** The rows and rejects of slices, copied into a table. */
 import { ACCOUNT } from '../../core/account.ts';
-import { ACCOUNT_COLUMN, LOADED_COLUMN, OBSERVED_TO, type Pipeline, storedColumns } from '../../core/pipeline.ts';
+import { ACCOUNT_COLUMN, LOADED_COLUMN, type Pipeline, storedColumns } from '../../core/pipeline.ts';
 import type { Engine } from '../../engine/duckdb.ts';
 import { fileBatches, parquetRows, rejectFiles, sliceRows } from '../slice-files.ts';
 import type { LoadSlice } from '../target.ts';
 import { type CopyColumn, copyRows } from './copy-rows.ts';
 import type { Client } from './sessions.ts';
-import type { RowSource } from './version-ends.ts';
 
 /** What the slices of one pipeline are loaded with. */
 export interface Loading {
@@ -14,8 +13,6 @@ export interface Loading {
   readonly engine: Engine;
   /** When it is loaded, as ISO 8601. */
   readonly at: string;
-  /** Reads rows with `observed_to`, where they are versions. */
-  readonly ended?: RowSource | undefined;
 }
 
 /** No file of the lake has it: its path says it. */
@@ -46,7 +43,7 @@ export function copySlices(
 
 /** The same for some relations of rows of a pipeline. Errors: those of `copyRows`. */
 export function copyFacts(
-  { client, engine, at, ended }: Loading,
+  { client, engine, at }: Loading,
   table: string,
   pipeline: Pipeline,
   relations: readonly string[],
@@ -54,9 +51,8 @@ export function copyFacts(
   onRows?: (rows: number) => void,
 ): Promise<number> {
   const loadedAt: CopyColumn = { column: LOADED_COLUMN, kind: 'utc-time', value: at };
-  const columns: CopyColumn[] = [OF_THIS_ACCOUNT, ...storedColumns(pipeline), loadedAt];
-  if (ended) columns.push({ column: OBSERVED_TO, kind: 'utc-time' });
-  return copyRows(client, engine, table, columns, ended ? relations.map(ended) : relations, expected, onRows);
+  const columns = [OF_THIS_ACCOUNT, ...storedColumns(pipeline), loadedAt];
+  return copyRows(client, engine, table, columns, relations, expected, onRows);
 }
 
 /** Copies the rejects of slices into a table that is like `etl.reject`; returns how many. */

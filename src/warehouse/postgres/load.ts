@@ -18,16 +18,10 @@ import { copyRejects, copySlices, type Loading } from './copy-slices.ts';
 import { filling } from './first-load.ts';
 import type { Client } from './sessions.ts';
 
-/**
- * From so many new rows on, statements on versions find their way wrong without fresh statistics (a night: 1.2 s, else 0.2 s), and
- * indexes are better made afterwards.
- */
+/** From so many new rows on, statements find their way wrong without fresh statistics, and indexes are better made afterwards. */
 const MUCH_ROWS = 10_000;
-/**
- * And who reads a table of facts first, before the server has looked at it by itself, when so much of it is new; of versions already
- * when less is, because this very publication reads them. A look at a long history takes seconds.
- */
-const ANALYSED_SHARE = { facts: 0.1, versions: 0.02 };
+/** And who reads a table first, before the server has looked at it by itself, when so much of it is new. A look at a long one takes seconds. */
+const ANALYSED_SHARE = 0.1;
 
 /** Replaces the slices of one pipeline; returns the rows that they have. `dir`: where files may lie meanwhile. */
 export async function loadPipeline(loading: Loading, dir: string, load: PipelineLoad): Promise<number> {
@@ -86,8 +80,7 @@ async function isMostlyNew(client: Client, pipeline: Pipeline, rows: number): Pr
     'SELECT reltuples AS rows FROM pg_class WHERE oid = $1::regclass',
     [factTable(pipeline)],
   );
-  const share = pipeline.versions ? ANALYSED_SHARE.versions : ANALYSED_SHARE.facts;
-  return rows > share * Math.max(0, known.rows[0]?.rows ?? 0);
+  return rows > ANALYSED_SHARE * Math.max(0, known.rows[0]?.rows ?? 0);
 }
 
 async function replaceRejects(loading: Loading, { pipeline, slices, days }: PipelineLoad): Promise<void> {

@@ -202,7 +202,7 @@ function inUse(cause: unknown): EtlError {
 }
 
 async function comments(schema: Schema, found: readonly FoundThing[]): Promise<string[]> {
-  return commentsDue(declaredComments(schema.pipelines, await readDictionary()), found);
+  return commentsDue(declaredComments(schema.pipelines, await readDictionary(schema.pipelines)), found);
 }
 
 async function foundThings(client: Client): Promise<FoundThing[]> {

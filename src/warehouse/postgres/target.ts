@@ -17,7 +17,7 @@ import { type Erasure, eraseRows } from '../erasing.ts';
 import { lackingIn, readSchema, type Schema } from '../schema/schema.ts';
 import { demandOwn, NO_SETTINGS, recordSettings, settingsDiffer, type WarehouseSettings } from '../settings.ts';
 import { checkFiles } from '../slice-files.ts';
-import { daySums, daySumsOf, emptying, loadsOf, wrongVersionEnds } from '../slice-sql.ts';
+import { daySums, daySumsOf, emptying, loadAll, loadsOf } from '../slice-sql.ts';
 import type {
   LoadSlice,
   Publication,
@@ -31,7 +31,6 @@ import type {
   TargetState,
 } from '../target.ts';
 import { NO_STATE, stateOf } from '../target-state.ts';
-import { loadVersioned, type VersionEngine } from '../versions.ts';
 import { postgresBookkeeping } from './bookkeeping.ts';
 import { checkServer } from './check.ts';
 import { postgresChecks, withoutWriting } from './check-engine.ts';
@@ -41,9 +40,7 @@ import { takeLock } from './lock.ts';
 import { migratePostgres, replaceDiffering } from './migrate.ts';
 import { nameSlice, refusesRow } from './post-mortem.ts';
 import { runQuery, runStream } from './query.ts';
-import { seek } from './seek.ts';
 import { type Client, Sessions } from './sessions.ts';
-import { versionEnds } from './version-ends.ts';
 
 export interface PostgresTargetOptions {
   readonly url: string;
@@ -101,7 +98,7 @@ class PostgresTarget implements Target {
   }
 
   async state(): Promise<TargetState> {
-    return this.answer(NO_STATE, async (_, db) => stateOf(db, await this.schema(), this.settings));
+    return this.answer(NO_STATE, async (_, db) => stateOf(db, await lackingIn(db, await this.schema()), this.settings));
   }
 
   async lacking(): Promise<readonly string[]> {
@@ -110,10 +107,6 @@ class PostgresTarget implements Target {
 
   async sums(pipeline: Pipeline, days?: readonly Day[]): Promise<ReadonlyMap<Day, SliceSums>> {
     return this.answer(new Map(), async (client) => daySumsOf((await client.query(daySums(pipeline, days))).rows));
-  }
-
-  async wrongEnds(pipeline: Pipeline): Promise<number> {
-    return this.answer(0, async (client) => Number((await client.query(wrongVersionEnds(pipeline))).rows[0]?.n ?? 0));
   }
 
   async differing(slices: readonly LoadSlice[]): Promise<readonly DifferingRows[]> {
@@ -238,23 +231,11 @@ class PostgresTarget implements Target {
         const checks = postgresChecks(client);
         await withoutWriting(client, () => proveChecks(checks, publication.checks ?? []));
         const at = isoTime(this.clock.now());
-        const versions: VersionEngine = {
-          place: 'ctid',
-          bringsEnds: true,
-          run: (sql) => client.query(sql),
-          seek: (sql) => seek(client, sql),
-          row: async (sql) => (await client.query(sql)).rows[0],
-        };
-        const scope = { engine: versions, pipelines: this.pipelines, afresh };
         if (afresh) await replaceDiffering(client, this.pipelines, at);
         for (const statement of afresh ? emptying(this.pipelines, at) : []) await client.query(statement);
         watcher?.onStep('loading');
-        const loads = loadsOf(changed, watcher);
-        const ended = await versionEnds(engine, loads);
-        const load = (one: (typeof loads)[number]) =>
-          loadPipeline({ client, engine, at, ended: ended.get(one.pipeline.name) }, dir, one);
         const rows = await spanning(publication.tracer ?? noTracer, 'load', { slices: changed.length }, () =>
-          loadVersioned(scope, loads, load),
+          loadAll(loadsOf(changed, watcher), (load) => loadPipeline({ client, engine, at }, dir, load)),
         );
         await recordPublication(db, publication, changed, at);
         watcher?.onStep('running the checks');

@@ -2,7 +2,7 @@
  * Comments on what a warehouse holds and on its columns: tables' are the pipelines' own words, those of views and functions come
  * from the dictionary. They are kept up to date by every publication. The bookkeeping's comments stand in its migrations.
  */
-import { ACCOUNT_COLUMN, LOADED_COLUMN, OBSERVED_TO, type Pipeline, storedColumns } from '../../core/pipeline.ts';
+import { ACCOUNT_COLUMN, LOADED_COLUMN, type Pipeline, storedColumns } from '../../core/pipeline.ts';
 import { quoteName, quoteText } from '../../engine/duckdb.ts';
 import { commentOf, type Dictionary } from '../dictionary.ts';
 import type { FoundThing } from './found.ts';
@@ -17,15 +17,13 @@ export function declaredComments(pipelines: readonly Pipeline[], dictionary: Dic
 
 /** What the declarations say of a pipeline's table, in the order of its columns. */
 function tableComments(pipeline: Pipeline): Declared[] {
-  const { table: name, versions } = pipeline;
+  const { table: name } = pipeline;
   const schema = 'warehouse';
-  const observedTo = { column: OBSERVED_TO, comment: 'when the next version was first seen; null: holds now' };
   return [
     { column: null, comment: pipeline.about },
     { column: ACCOUNT_COLUMN, comment: 'the partner account that the row belongs to' },
     ...storedColumns(pipeline).map(({ column, about }) => ({ column, comment: about })),
     { column: LOADED_COLUMN, comment: 'when the row was loaded into this warehouse' },
-    ...(versions ? [observedTo] : []),
   ].map((c) => ({ schema, name, ...c }));
 }
 

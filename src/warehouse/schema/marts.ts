@@ -1,12 +1,14 @@
 /**
- * Views and functions (`sql/marts`) and the secondary indexes of Postgres (`sql/indexes.postgres.sql`): texts that are carried out as a
+ * Views and functions (`sql/marts`, and those of version-views.ts) and the secondary indexes of Postgres (`sql/indexes.postgres.sql`): texts that are carried out as a
  * whole whenever one of them, or a table, changed. sql/marts/README.md has the rules of their text.
  */
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { assert } from '../../core/errors.ts';
+import type { Pipeline } from '../../core/pipeline.ts';
 import { packageRoot } from '../../disk/package-root.ts';
 import type { TargetName } from '../target-name.ts';
+import { versionViews } from './version-views.ts';
 
 /** What a text makes, as it is dropped. */
 export interface Thing {
@@ -27,7 +29,7 @@ const MADE = /^CREATE OR REPLACE (VIEW|FUNCTION|MACRO) ([a-z_]+\.[a-z_0-9]+)(?:\
 const INDEX = /^CREATE INDEX IF NOT EXISTS (\w+) ON warehouse\.(\w+)\s*\((\w+)[^;]*;/gm;
 
 /** The views and functions of an engine, each behind those that it reads. */
-export async function readMarts(engine: TargetName): Promise<Mart[]> {
+export async function readMarts(engine: TargetName, pipelines: readonly Pipeline[]): Promise<Mart[]> {
   const folder = path.join(await packageRoot(), 'sql', 'marts');
   const names = (await readdir(folder, { recursive: true })).sort();
   const ours = names.filter((name) => {
@@ -43,7 +45,11 @@ export async function readMarts(engine: TargetName): Promise<Mart[]> {
     assert(things.length > 0, `sql/marts/${name} makes nothing`);
     return { name, sql, things };
   });
-  return inOrder(await Promise.all(marts));
+  const made = versionViews(pipelines).map(({ name, sql }): Mart => {
+    const things: Thing[] = [{ kind: 'VIEW', name: inWordsOf(engine, `warehouse.${name}`) }];
+    return { name: `${name}.sql`, sql: inWordsOf(engine, sql), things };
+  });
+  return inOrder([...(await Promise.all(marts)), ...made]);
 }
 
 /** DuckDB calls a database after its file, warehouse.duckdb: there the schema `warehouse` is the schema main of that. */

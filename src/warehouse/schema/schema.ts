@@ -37,7 +37,7 @@ const read: Readonly<Record<TargetName, Read>> = { duckdb: new WeakMap(), postgr
 async function makeSchema(engine: TargetName, pipelines: readonly Pipeline[]): Promise<Schema> {
   const [migrations, marts, indexes] = await Promise.all([
     readMigrations(engine),
-    readMarts(engine),
+    readMarts(engine, pipelines),
     engine === 'postgres' ? readIndexes() : NO_INDEXES,
   ]);
   const tables = pipelines.flatMap((pipeline) => createTable(pipeline, engine, indexes.first));

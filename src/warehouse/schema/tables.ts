@@ -12,7 +12,6 @@ import {
   ACCOUNT_COLUMN,
   FETCH_COLUMN,
   LOADED_COLUMN,
-  OBSERVED_TO,
   type Pipeline,
   storedColumns,
   VALID_FROM,
@@ -51,7 +50,6 @@ export function tableColumns(pipeline: Pipeline, engine: TargetName): TableColum
     FETCH_COLUMN,
     VALID_FROM,
   ]);
-  const observedTo = { name: OBSERVED_TO, type: types['utc-time'], isRequired: false };
   return [
     { name: ACCOUNT_COLUMN, type: types.text, isRequired: true },
     ...storedColumns(pipeline).map(({ column, kind }) => ({
@@ -60,7 +58,6 @@ export function tableColumns(pipeline: Pipeline, engine: TargetName): TableColum
       isRequired: required.has(column),
     })),
     { name: LOADED_COLUMN, type: types['utc-time'], isRequired: true },
-    ...(pipeline.versions ? [observedTo] : []),
   ];
 }
 

@@ -23,7 +23,7 @@ describe('without a warehouse and without credentials', () => {
     const { code, stdout, stderr } = await run(['docs'], { cwd, env });
     expect({ code, err: stderr.text }).toEqual({ code: 0, err: '' });
     expect(stdout.text).toMatch(
-      /^wrote home\/docs\/dictionary\.html\nwrote home\/docs\/dictionary\.md\n\d+ tables, \d+ columns, \d+ questions?\n$/,
+      /^wrote home\/docs\/dictionary\.html\nwrote home\/docs\/dictionary\.md\n\d+ tables, [\d,]+ columns, \d+ questions?\n$/,
     );
     expect(await readdir(path.join(cwd, 'home'))).toEqual(['docs']);
     expect((await readdir(path.join(cwd, 'home', 'docs'))).sort()).toEqual(NAMES);

@@ -6,12 +6,12 @@
  */
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { commissionRates } from '../../../pipelines/commission-rates.ts';
+import { commissionRateHistory, commissionRates } from '../../../pipelines/commission-rates.ts';
 import { commissions } from '../../../pipelines/commissions.ts';
 import { orderHistory, orders } from '../../../pipelines/orders.ts';
 import { products } from '../../../pipelines/products.ts';
 import { promotions } from '../../../pipelines/promotions.ts';
-import { reductions, reductionsFiles } from '../../../pipelines/reductions.ts';
+import { reductionHistory, reductions, reductionsFiles } from '../../../pipelines/reductions.ts';
 import { DUCKDB_TYPE } from '../../../src/core/columns.ts';
 import { addDays, type Day, type DayRange, dayNumber } from '../../../src/core/days.ts';
 import { type Pipeline, storedColumns } from '../../../src/core/pipeline.ts';
@@ -79,31 +79,28 @@ export class ThreeYears {
   /** Titles on the first day, rates on three days, a reductions file every 60 days. */
   async lookups(from: Day, days: number): Promise<LoadSlice[]> {
     const slices = [await this.slice(products, from, from, select(products, PRODUCT(from), `range(${PRODUCTS}) t(p)`))];
-    for (const [edition, share] of [0, 1 / 3, 2 / 3].entries()) {
-      const day = addDays(from, Math.round(days * share));
-      slices.push(
-        await this.slice(
-          commissionRates,
-          day,
-          day,
-          select(commissionRates, RATE(day, edition), `range(${PRODUCTS}) t(p)`),
-        ),
-      );
+    const editions = [0, 1 / 3, 2 / 3].map((share) => addDays(from, Math.round(days * share)));
+    for (const [edition, day] of editions.entries()) {
+      const rate = RATE(day, edition);
+      slices.push(await this.until(commissionRates, commissionRateHistory, day, rate, PRODUCTS, editions[edition + 1]));
     }
     for (let past = 0; past < days; past += 60) {
       const day = addDays(from, past);
-      const before = past === 0 ? null : addDays(day, -60);
-      const came = select(reductions, LINE(day, day, true), `range(${LINES_A_FILE}) t(p)`);
-      const gone =
-        before === null
-          ? ''
-          : ` UNION ALL ${select(reductions, LINE(day, before, false), `range(${LINES_A_FILE}) t(p)`)}`;
+      const next = past + 60 < days ? addDays(day, 60) : undefined;
       slices.push(
-        await this.slice(reductions, day, day, came + gone),
+        await this.until(reductions, reductionHistory, day, LINE(day, day), LINES_A_FILE, next),
         await this.slice(reductionsFiles, day, day, select(reductionsFiles, FILE(day), '(SELECT 1)')),
       );
     }
     return slices;
+  }
+
+  /** Rows that hold since a day; where they held until `end`, the slice of the history on which they ended. */
+  private until(pipeline: Pipeline, history: Pipeline, day: Day, row: Values, count: number, end: Day | undefined) {
+    const from = `range(${count}) t(p)`;
+    return end === undefined
+      ? this.slice(pipeline, day, day, select(pipeline, row, from))
+      : this.slice(history, end, end, select(history, { ...row, ...ENDS(end), ended_by: `'changed'` }, from));
   }
 
   private async slice(pipeline: Pipeline, day: Day, asOf: Day, rows: string): Promise<LoadSlice> {
@@ -236,7 +233,7 @@ const BOOKED = (day: Day): Values => ({
 const EAN = `'87' || lpad(p::VARCHAR, 11, '0')`;
 const seen = (day: Day): Values => ({
   observed_on: `DATE '${day}'`,
-  observed_from: `TIMESTAMPTZ '${day} 03:00:00+00'`,
+  valid_from: `TIMESTAMPTZ '${day} 03:00:00+00'`,
 });
 
 const PRODUCT = (day: Day): Values => ({
@@ -259,7 +256,7 @@ const RATE = (day: Day, edition: number): Values => ({
   percentage: `3 + (p + ${edition}) % 3`,
 });
 
-const LINE = (day: Day, campaign: Day, isPresent: boolean): Values => ({
+const LINE = (day: Day, campaign: Day): Values => ({
   ean: EAN,
   maximum_price: `10 + p % 90`,
   cost_reduction: '0.5 + p // 20000 * 0.1',
@@ -267,7 +264,6 @@ const LINE = (day: Day, campaign: Day, isPresent: boolean): Values => ({
   end_date: `DATE '${campaign}' + (p % 20 + 7 + p % 30)::INTEGER`,
   ...seen(day),
   file_name: `'Verlaging_${day}.csv'`,
-  is_present: String(isPresent),
 });
 
 const FILE = (day: Day): Values => ({
@@ -277,5 +273,6 @@ const FILE = (day: Day): Values => ({
   bytes: '13000000',
   lines: String(LINES_A_FILE),
   is_same_content: 'false',
-  ...seen(day),
+  observed_on: `DATE '${day}'`,
+  observed_from: `TIMESTAMPTZ '${day} 03:00:00+00'`,
 });

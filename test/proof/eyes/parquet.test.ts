@@ -10,7 +10,18 @@ import { asciiJson } from '../../support/hostile-json.ts';
 import { tableFolder } from '../../support/lake-folders.ts';
 import { listEans, openLookupWorld } from '../../support/lookups.ts';
 import type { World } from '../../support/nights.ts';
-import { deliver, get, pass, processMessage, shipmentMessage, subscribe } from '../../support/states.ts';
+import {
+  calling,
+  deliver,
+  get,
+  HOUR,
+  MINUTE,
+  PUSHED,
+  pass,
+  processMessage,
+  shipmentMessage,
+  subscribe,
+} from '../../support/states.ts';
 import { byDuckdb, byHyparquet, valuesFrom } from './parquet.ts';
 
 /** As the warehouse may hold them, sent as they are. */
@@ -37,12 +48,29 @@ const AMOUNTS: readonly (readonly [string, bigint])[] = [
 ];
 const COUNTS = ['9007199254740993', '9223372036854775807', '-9223372036854775807'];
 
+const MERGED = ['products', 'commission-rates', 'reductions', ...PUSHED];
+
+/** A day later everything that is merged says something else. */
+async function changeAll(eans: readonly string[], reduced: string): Promise<void> {
+  const { sandbox } = world;
+  pass(world, 25 * HOUR);
+  sandbox.change({ kind: 'product', ean: eans[0]!, title: 'Anders' });
+  sandbox.change({ kind: 'commission-reductions', ean: reduced, reductions: [] });
+  // A day later the reductions file is another one, in which lines came and went.
+  sandbox.change({ kind: 'shipment', shipmentId: 'S-1', count: 1 });
+  const link = get(`${sandbox.baseUrl}/retailer/shipments/S-1`);
+  await deliver(world, shipmentMessage('S-1', [link], '2026-03-21T03:59:00+01:00'));
+  await calling(world, (calls) => calls.remove('5001', () => undefined));
+  await subscribe(world, 'https://hook.example.org/other');
+  pass(world, MINUTE);
+}
+
 let world: World;
 beforeAll(async () => {
   world = await openLookupWorld({
     rates: {},
-    products: {},
-    reductions: {},
+    products: { refreshDays: 1 },
+    reductions: { recheckMinutes: 0 },
     lookbackDays: 2,
     windowDays: 2,
     ordersPerDay: 40,
@@ -62,7 +90,7 @@ beforeAll(async () => {
     sandbox.addFault({ endpoint: 'promotions', kind: 'raw-value', item, field: 'conversion', json });
   const eans = sandbox.eans();
   const reduced = eans.filter((ean) => sandbox.truthOfCommission(ean, 'NEW', null)?.reductions?.length);
-  await listEans(world, [...eans.slice(0, 2), ...reduced.slice(0, 1)]);
+  await listEans(world, [...eans.slice(0, 2), ...reduced.slice(0, 2)]);
   sandbox.change({ kind: 'shipment', shipmentId: 'S-1', count: 1 });
   const processId = await subscribe(world);
   await deliver(
@@ -74,6 +102,8 @@ beforeAll(async () => {
   const names = pipelines.filter(isNamed).map(({ name }) => name);
   sandbox.addFault({ endpoint: 'orders', kind: 'missing-field', item: 20, field: 'orderItemId' });
   expect((await world.night({ names })).errors).toEqual([]);
+  await changeAll(eans, reduced[0]!);
+  expect((await world.night({ names: MERGED })).errors).toEqual([]);
   pass(world, 1000);
   sandbox.change({ kind: 'shrink-day', report: 'promotions', day: world.lookback().from, items: 1 });
   expect((await world.night({ names: ['promotions'] })).run.summary).toMatchObject({ slices_held: 1 });

@@ -1,6 +1,6 @@
 /**
  * Rates with their reductions, and products, recomputed from the raw store: what each answer says of what was asked, in the
- * order in which the answers came, is a version where it differs from what was said before.
+ * order in which the answers came. Where it differs from what was said before, that is history from this day on.
  */
 import { decimals, membersIn, typed } from './by-text.mjs';
 import { dayOf, entriesOf, fetchesOf, gatheredIn } from './home-files.mjs';
@@ -31,23 +31,26 @@ export const LOOKUPS = {
 };
 
 /**
- * Rows and sums of every day, by pipeline; null where it cannot be known: answers were pruned, or an answer is held. `said` gives for
- * each answer [thing, what is said of it, rows by pipeline].
+ * Rows and sums of every day, by pipeline and its history; null where it cannot be known: answers were pruned, or an answer is held. `said`
+ * gives for each answer [thing, what is said of it, rows by pipeline].
  */
 export function versionsByDay(home, pipeline) {
   const { parts, said } = LOOKUPS[pipeline];
-  const found = Object.fromEntries([pipeline, ...parts].map((name) => [name, new Map()]));
+  const names = [pipeline, ...parts].flatMap((name) => [name, `${name}-history`]);
+  const found = Object.fromEntries(names.map((name) => [name, new Map()]));
   const answers = answersOf(home, pipeline);
   if (answers === null) return null;
   const known = new Map();
   for (const answer of answers) {
     const day = dayOf(answer.fetch);
     for (const { thing, told, rows } of said(answer)) {
-      if (known.get(thing) === told) continue;
-      known.set(thing, told);
-      for (const [name, sums] of rows) add(found[name], day, sums);
+      const before = known.get(thing);
+      if (before?.told === told) continue;
+      known.set(thing, { told, rows, day });
+      for (const [name, sums] of before?.rows ?? []) add(found[`${name}-history`], day, sums);
     }
   }
+  for (const { rows, day } of known.values()) for (const [name, sums] of rows) add(found[name], day, sums);
   return found;
 }
 

@@ -96,25 +96,31 @@ function figuresOf(pipeline, answer, from, to) {
   return days;
 }
 
-/** Amounts of the lines that came or went with the files of a day, in the order of the files. */
+/** Amounts of the lines that the newest file has by the day on which they came, and of those that are gone by the day on which they went. */
 function reductionsByDay(home) {
   const isFile = ({ raw_path: file }) => file?.includes('.csv');
   const files = fetchesOf(home, 'reductions')
     .filter(isFile)
     .sort((a, b) => (a.fetch_id < b.fetch_id ? -1 : 1));
-  const days = new Map();
-  let before = new Map();
+  const [days, past] = [new Map(), new Map()];
+  const add = (to, day, amounts) => to.set(day, [...(to.get(day) ?? []), ...(amounts === null ? [] : [amounts])]);
+  const there = new Map();
   for (const fetch of files) {
     const day = dayOf(fetch);
     const now = linesOfFile(answerOf(home, fetch).toString('utf8'));
-    const changed = [
-      ...[...now].filter(([line]) => !before.has(line)),
-      ...[...before].filter(([line]) => !now.has(line)),
-    ];
-    days.set(day, [...(days.get(day) ?? []), ...changed.map(([, amounts]) => amounts)]);
-    before = now;
+    for (const [line, { amounts }] of there)
+      if (!now.has(line)) {
+        add(past, day, amounts);
+        there.delete(line);
+      }
+    for (const [line, amounts] of now) if (!there.has(line)) there.set(line, { amounts, day });
+    add(days, day, null);
   }
-  return days;
+  for (const { amounts, day } of there.values()) add(days, day, amounts);
+  return [
+    ['reductions', days],
+    ['reductions-history', past],
+  ];
 }
 
 /** Lines of the reductions file, each once. */
@@ -210,23 +216,20 @@ async function recompute(home) {
       compare(pipeline, content, { ...own, sums });
     }
   }
-  for (const [day, amounts] of reductionsByDay(home)) {
-    const content = slicesOf(home, 'reductions').find((one) => one.day === day);
-    if (content === undefined && amounts.length === 0) continue;
-    const sum = (i) =>
-      decimals(
-        amounts.reduce((all, one) => all + (one[i] ?? 0n), 0n),
-        'm',
-      );
-    const sums = amounts.length === 0 ? {} : { maximum_price: sum(0), cost_reduction: sum(1) };
-    const { rejects = 0, duplicates = 0 } = content ?? {};
-    compare('reductions', content ?? { day, rows: 0, rejects, duplicates, sums: {} }, {
-      rows: amounts.length,
-      rejects,
-      duplicates,
-      sums,
-    });
-  }
+  for (const [name, days] of reductionsByDay(home))
+    for (const [day, amounts] of days) {
+      const content = slicesOf(home, name).find((one) => one.day === day);
+      if (content === undefined && amounts.length === 0) continue;
+      const sum = (i) =>
+        decimals(
+          amounts.reduce((all, one) => all + (one[i] ?? 0n), 0n),
+          'm',
+        );
+      const sums = amounts.length === 0 ? {} : { maximum_price: sum(0), cost_reduction: sum(1) };
+      const { rejects = 0, duplicates = 0 } = content ?? {};
+      const own = { rows: amounts.length, rejects, duplicates, sums };
+      compare(name, content ?? { day, rows: 0, rejects, duplicates, sums: {} }, own);
+    }
   for (const pipeline of Object.keys(LOOKUPS)) {
     const versions = versionsByDay(home, pipeline);
     if (versions === null) unknown.push(pipeline);

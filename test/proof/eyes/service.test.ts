@@ -90,7 +90,7 @@ describe('a service written from the specification alone', () => {
   });
 
   it('gets its reductions file into the warehouse under the name of its download', async () => {
-    const columns = 'ean, maximum_price, cost_reduction, start_date, first_file';
+    const columns = 'ean, maximum_price, cost_reduction, start_date, file_name';
     expect(await nights.rows(`SELECT ${columns} FROM warehouse.fact_reduction ORDER BY maximum_price`)).toEqual([
       ['0000000000055', '32.650000', '15.920000', '2018-05-03', NAME],
       ['0000000000055', '40.000000', '3.500000', '2018-06-01', NAME],

@@ -3,8 +3,8 @@
  * off, most of what was there is gone for a night, and answers are replayed.
  */
 import { afterEach, expect, it } from 'vitest';
-import type { Day } from '../../../src/core/days.ts';
-import { runRebuild, runRelease, runReplay } from '../../../src/run/again.ts';
+import { addDays, type Day } from '../../../src/core/days.ts';
+import { runRebuild, runRebuildHistory, runRelease, runReplay } from '../../../src/run/again.ts';
 import type { Step } from '../../../src/run/context.ts';
 import { statusOf } from '../../../src/run/status/status.ts';
 import { verify } from '../../../src/run/verify/verify.ts';
@@ -166,8 +166,13 @@ it.each([7])(
       const before = await historyOf(world);
       expect((await world.within((context) => runRebuild(context, undefined))).errors).toEqual([]);
       expect(await historyOf(world)).toEqual(before);
-      history.tell('replay');
-      await replayAll(first);
+      for (const from of [first, addDays(first, 3), world.today()]) {
+        history.tell(`replay from ${from}`);
+        await replayAll(from);
+        expect(await historyOf(world)).toEqual(before);
+      }
+      history.tell('rebuild --history');
+      expect((await world.within((context) => runRebuildHistory(context))).errors).toEqual([]);
       expect(await historyOf(world)).toEqual(before);
       expect((await world.within(verify)).differences).toEqual([]);
     } catch (thrown) {

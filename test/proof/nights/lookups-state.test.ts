@@ -105,7 +105,7 @@ it('answers that are held stay pending: a release applies them', async () => {
   const [hold] = (await world.within(statusOf)).holds;
   const released = await world.within((context) => runRelease(context, 'commission-rates', hold!.slice_day));
   expect(released.errors).toEqual([]);
-  const sql = `SELECT DISTINCT outcome FROM warehouse.fact_commission_rate WHERE observed_to IS NULL`;
+  const sql = `SELECT DISTINCT outcome FROM warehouse.fact_commission_rate_version WHERE valid_to IS NULL`;
   expect(await rowsOf(world, sql)).toEqual(['not_found']);
   for (const ean of eans) world.sandbox.change({ kind: 'ean-known', ean, known: true });
   nextDay();

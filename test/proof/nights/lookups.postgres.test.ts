@@ -29,8 +29,8 @@ afterAll(async () => {
 });
 
 const VIEW = `SELECT ean, maximum_price, cost_reduction, start_date, end_date, first_file, last_file, is_current, observed_on,
-  CAST(extract(epoch FROM observed_from) AS DECIMAL(18, 3)), CAST(extract(epoch FROM observed_to) AS DECIMAL(18, 3)), fetch_id
-  FROM warehouse.fact_reduction`;
+  CAST(extract(epoch FROM valid_from) AS DECIMAL(18, 3)), CAST(extract(epoch FROM valid_to) AS DECIMAL(18, 3)), fetch_id
+  FROM mart.reduction`;
 
 async function expectTheSame(): Promise<void> {
   expect(await historyOf(world, { target: 'postgres' })).toEqual(await historyOf(world));

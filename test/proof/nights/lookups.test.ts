@@ -15,7 +15,7 @@ let eans: readonly string[];
 afterEach(() => world.close());
 
 const rates = (options = {}) => world.night({ names: ['commission-rates'], ...options });
-const versions = () => rowsOf(world, 'SELECT count(*) FROM warehouse.fact_commission_rate');
+const versions = () => rowsOf(world, 'SELECT count(*) FROM warehouse.fact_commission_rate_version');
 const UNKNOWN = '9999999999994';
 
 async function open(count: number, options: Parameters<typeof openLookupWorld>[0] = {}): Promise<void> {
@@ -55,7 +55,7 @@ describe('a night of look-ups', () => {
     await rates();
     const found = await rowsOf(
       world,
-      `SELECT percentage, observed_on, observed_to IS NULL FROM warehouse.fact_commission_rate WHERE ean = '${eans[0]}' ORDER BY observed_from`,
+      `SELECT percentage, observed_on, valid_to IS NULL FROM warehouse.fact_commission_rate_version WHERE ean = '${eans[0]}' ORDER BY valid_from`,
     );
     expect(found).toHaveLength(2);
     expect(found[0]).toMatch(/2026-03-20 false$/);
@@ -69,7 +69,7 @@ describe('a night of look-ups', () => {
     await rates();
     const found = await rowsOf(
       world,
-      'SELECT ean, condition, asked_price, unit_price, total_cost IS NULL FROM warehouse.fact_commission_rate ORDER BY ean, asked_price NULLS FIRST',
+      'SELECT ean, condition, asked_price, unit_price, total_cost IS NULL FROM warehouse.fact_commission_rate_version ORDER BY ean, asked_price NULLS FIRST',
     );
     expect(found.toSorted()).toEqual(
       [
@@ -95,7 +95,7 @@ describe('a night of look-ups', () => {
     const boundaries = () =>
       rowsOf(
         world,
-        `SELECT position, maximum_price, cost_reduction, start_date, end_date, observed_to IS NULL FROM warehouse.fact_commission_reduction WHERE ean = '${ean}' ORDER BY observed_from, position`,
+        `SELECT position, maximum_price, cost_reduction, start_date, end_date, valid_to IS NULL FROM warehouse.fact_commission_reduction_version WHERE ean = '${ean}' ORDER BY valid_from, position`,
       );
     expect(await boundaries()).toEqual([
       '0 30.250000 1.100000 2026-03-01 2026-04-01 true',
@@ -143,9 +143,9 @@ describe('EANs that cannot be asked, or are refused', () => {
     await listEans(world, [...eans, UNKNOWN]);
     const night = await rates();
     expect(night).toMatchObject({ exitCode: 0, run: { summary: { calls: 1, rejects: 0 } } });
-    expect(await rowsOf(world, `SELECT outcome FROM warehouse.fact_commission_rate WHERE ean = '${UNKNOWN}'`)).toEqual([
-      'not_found',
-    ]);
+    expect(
+      await rowsOf(world, `SELECT outcome FROM warehouse.fact_commission_rate_version WHERE ean = '${UNKNOWN}'`),
+    ).toEqual(['not_found']);
   });
 
   it('with a wrong check digit: nothing is sent, and the list is told', async () => {
@@ -248,7 +248,7 @@ describe('when the service misbehaves', () => {
     expect(
       await rowsOf(
         world,
-        `SELECT count(*) FROM warehouse.fact_commission_rate WHERE observed_to IS NULL AND outcome = 'found'`,
+        `SELECT count(*) FROM warehouse.fact_commission_rate_version WHERE valid_to IS NULL AND outcome = 'found'`,
       ),
     ).toEqual(['60']);
     const { holds } = await world.within(statusOf);
@@ -258,7 +258,7 @@ describe('when the service misbehaves', () => {
     expect(
       await rowsOf(
         world,
-        `SELECT count(*) FROM warehouse.fact_commission_rate WHERE observed_to IS NULL AND outcome = 'not_found'`,
+        `SELECT count(*) FROM warehouse.fact_commission_rate_version WHERE valid_to IS NULL AND outcome = 'not_found'`,
       ),
     ).toEqual(['60']);
     known(true);
@@ -303,7 +303,7 @@ describe('replay', () => {
       await rates();
     }
     const table =
-      'SELECT ean, fixed_amount, percentage, observed_from, observed_to FROM warehouse.fact_commission_rate ORDER BY ean, observed_from';
+      'SELECT ean, fixed_amount, percentage, valid_from, valid_to FROM warehouse.fact_commission_rate_version ORDER BY ean, valid_from';
     const before = await rowsOf(world, table);
     expect(before.length).toBeGreaterThanOrEqual(123);
     const calls = { ...world.sandbox.stats.calls };

@@ -44,12 +44,12 @@ const asked = () => world.sandbox.stats.calls['process-status'] ?? 0;
 const versions = () =>
   rowsOf(
     world,
-    'SELECT process_status_id, outcome, status, entity_id, asked_by, observed_to IS NULL FROM warehouse.process_status_version ORDER BY process_status_id, observed_from',
+    'SELECT process_status_id, outcome, status, entity_id, asked_by, valid_to IS NULL FROM warehouse.process_status_version ORDER BY process_status_id, valid_from',
   );
 const state = () =>
   rowsOf(
     world,
-    'SELECT process_status_id, status, started_here, end_seen IS NOT NULL, is_forgotten FROM warehouse.process_status ORDER BY process_status_id',
+    'SELECT process_status_id, status, started_here, end_seen IS NOT NULL, is_forgotten FROM mart.process ORDER BY process_status_id',
   );
 /** An answer as a command leaves it. */
 const kept = (asked: JsonValue, body: string) =>
@@ -92,7 +92,7 @@ describe('what a command was answered', () => {
     await night(STATUSES);
     const [row] = await rowsOf(
       world,
-      `SELECT event_type, description, status, error_message, epoch_ms(create_timestamp) FROM warehouse.process_status_version WHERE process_status_id = '${id}' AND observed_to IS NULL`,
+      `SELECT event_type, description, status, error_message, epoch_ms(create_timestamp) FROM warehouse.process_status_version WHERE process_status_id = '${id}' AND valid_to IS NULL`,
     );
     const createdMs = Date.parse('2026-03-20T02:00:00Z');
     expect(row).toBe(
@@ -187,8 +187,7 @@ describe('a night', () => {
       pass(world, MINUTE);
     }
     pass(world, 30 * MINUTE);
-    const ended = () =>
-      rowsOf(world, `SELECT process_status_id FROM warehouse.process_status WHERE status = 'SUCCESS'`);
+    const ended = () => rowsOf(world, `SELECT process_status_id FROM mart.process WHERE status = 'SUCCESS'`);
     expect((await night(STATUSES)).run.summary).toMatchObject({ calls: 2, left_out: 3 });
     expect((await ended()).sort()).toEqual(ids.slice(0, 2));
     expect(await plan()).toMatchObject({ calls: 2, following: { due: { open: 3 }, left_out: 1 } });
@@ -321,7 +320,7 @@ describe('the status', () => {
     const found = (await world.within(statusOf)).pipelines.find(({ pipeline }) => pipeline === STATUSES);
     expect(found).toMatchObject({
       newest: world.today(),
-      rows: 3,
+      rows: 2,
       lookups: { outcomes: { found: 1, not_found: 1 }, asked_at: new Date(world.clock.now()).toISOString() },
     });
   });

@@ -39,13 +39,13 @@ describe('products', () => {
     });
     const held = await rowsOf(
       world,
-      'SELECT ean, title, offer_price, rating, image_width FROM warehouse.dim_product WHERE observed_to IS NULL ORDER BY ean',
+      'SELECT ean, title, offer_price, rating, image_width FROM warehouse.dim_product_version WHERE valid_to IS NULL ORDER BY ean',
     );
     expect(held).toHaveLength(eans.length);
     const [product] = await rowsOf(
       world,
       `SELECT title, offer_price::VARCHAR, json_extract_string(payload, '$.bolProductId') = bol_product_id, json_type(specification_groups, '$[0].specifications[0].values')
-       FROM warehouse.dim_product WHERE ean = '${eans[0]}'`,
+       FROM warehouse.dim_product_version WHERE ean = '${eans[0]}'`,
     );
     const truth = world.sandbox.truthOfProduct(eans[0]!, 'NL', 'nl') as { title: string };
     expect(product).toContain(truth.title);
@@ -57,7 +57,7 @@ describe('products', () => {
     await night();
     const types = await rowsOf(
       world,
-      `SELECT DISTINCT json_type(specification_groups, '$[0].specifications[0].values'), json_type(payload, '$.specificationGroups[0].specifications[0].values') FROM warehouse.dim_product ORDER BY ALL`,
+      `SELECT DISTINCT json_type(specification_groups, '$[0].specifications[0].values'), json_type(payload, '$.specificationGroups[0].specifications[0].values') FROM warehouse.dim_product_version ORDER BY ALL`,
     );
     expect(types).toEqual(['ARRAY ARRAY', 'ARRAY VARCHAR']);
   });
@@ -78,7 +78,7 @@ describe('products', () => {
     expect(await night()).toMatchObject({ exitCode: 0, errors: [] });
     const outcomes = await rowsOf(
       world,
-      'SELECT country_code, language, outcome, count(*), count(reason) FROM warehouse.dim_product GROUP BY ALL ORDER BY ALL',
+      'SELECT country_code, language, outcome, count(*), count(reason) FROM warehouse.dim_product_version GROUP BY ALL ORDER BY ALL',
     );
     const [all, some] = [eans.length + 1, eans.length - 1];
     expect(outcomes).toEqual([
@@ -97,17 +97,19 @@ describe('products', () => {
     world.sandbox.change({ kind: 'product', ean: eans[1]!, title: 'Nieuwe titel' });
     world.sandbox.change({ kind: 'product-offered', ean: eans[2]!, country: 'NL', offered: false });
     world.passDays(2);
-    expect((await night()).run.summary).toMatchObject({ calls: eans.length, slices_changed: 1 });
+    expect((await night()).run.summary).toMatchObject({ calls: eans.length, slices_changed: 3 });
     const history = await rowsOf(
       world,
-      `SELECT ean, outcome, observed_to IS NULL FROM warehouse.dim_product WHERE ean IN ('${eans[1]}', '${eans[2]}') ORDER BY ean, observed_from`,
+      `SELECT ean, outcome, valid_to IS NULL FROM warehouse.dim_product_version WHERE ean IN ('${eans[1]}', '${eans[2]}') ORDER BY ean, valid_from`,
     );
     expect(history).toEqual(
       [eans[1], eans[2]]
         .toSorted()
         .flatMap((ean) => [`${ean} found false`, `${ean} ${ean === eans[1] ? 'found' : 'not_found'} true`]),
     );
-    expect(await rowsOf(world, 'SELECT count(*) FROM warehouse.dim_product')).toEqual([String(eans.length + 2)]);
+    expect(await rowsOf(world, 'SELECT count(*) FROM warehouse.dim_product_version')).toEqual([
+      String(eans.length + 2),
+    ]);
   });
 });
 
@@ -115,11 +117,11 @@ describe('what is refreshed', () => {
   it('is new EANs first, in the order of the list, then the oldest, within the budget of the night', async () => {
     await open(12, { callsPerNight: 5, refreshDays: 3 });
     const seen = async () =>
-      (await rowsOf(world, 'SELECT ean FROM warehouse.dim_product ORDER BY observed_from')).length;
+      (await rowsOf(world, 'SELECT ean FROM warehouse.dim_product_version ORDER BY valid_from')).length;
     const n = eans.length;
     expect(await plan()).toMatchObject({ listed: n, due: { new: n }, left_out: n - 5 });
     expect((await night()).run.summary).toMatchObject({ calls: 5, left_out: n - 5 });
-    const first = await rowsOf(world, 'SELECT ean FROM warehouse.dim_product');
+    const first = await rowsOf(world, 'SELECT ean FROM warehouse.dim_product_version');
     expect(first.toSorted()).toEqual(eans.slice(0, 5).toSorted());
     await night();
     expect(await seen()).toBe(10);
@@ -143,7 +145,7 @@ describe('what is refreshed', () => {
       nights.push(day);
     }
     expect(nights).toEqual([0, 7, 21, 49, 105, 217]);
-    expect(await rowsOf(world, 'SELECT count(*) FROM warehouse.dim_product')).toEqual(['1']);
+    expect(await rowsOf(world, 'SELECT count(*) FROM warehouse.dim_product_version')).toEqual(['1']);
     const status = await world.within(statusOf);
     expect(status.pipelines.find(({ pipeline }) => pipeline === 'products')?.lookups?.outcomes).toEqual({
       not_found: 1,

@@ -41,7 +41,7 @@ const asked = () => world.sandbox.stats.calls.shipment ?? 0;
 const versions = () =>
   rowsOf(
     world,
-    `SELECT resource, resource_id, outcome, json_extract_string(payload, '$.transport.status'), observed_to IS NULL FROM warehouse.push_link ORDER BY href, observed_from`,
+    `SELECT resource, resource_id, outcome, json_extract_string(payload, '$.transport.status'), valid_to IS NULL FROM warehouse.push_link_version ORDER BY href, valid_from`,
   );
 const plan = async () => {
   const estimate = await world.within(async (context) =>
@@ -58,7 +58,7 @@ describe('a link of a message', () => {
     pass(world, 1000);
     expect(await night()).toMatchObject({ exitCode: 0, errors: [] });
     expect(await versions()).toEqual(['SHIPMENT S-1 found PRE_ANNOUNCED true']);
-    const [row] = await rowsOf(world, 'SELECT href, payload, reason FROM warehouse.push_link');
+    const [row] = await rowsOf(world, 'SELECT href, payload, reason FROM warehouse.push_link_version');
     expect(row).toMatch(
       new RegExp(
         `^${shipment('S-1')} \\{"shipmentId":"S-1","transport":\\{"events":.*,"status":.*,"transporterCode":"TNT"\\}\\} -$`,
@@ -100,7 +100,7 @@ describe('a link of a message', () => {
       await night('push-messages', LINKS);
     }
     expect(world.sandbox.stats.calls['subscription-list']).toBe(3);
-    expect(await rowsOf(world, 'SELECT outcome FROM warehouse.push_link')).toEqual(['found']);
+    expect(await rowsOf(world, 'SELECT outcome FROM warehouse.push_link_version')).toEqual(['found']);
   });
 
   it('of many messages is followed once a night', async () => {
@@ -178,9 +178,9 @@ describe('what tells nothing', () => {
     await deliver(world, shipmentMessage('S-1', [get(shipment('S-1'))]));
     pass(world, MINUTE);
     expect(await night()).toMatchObject({ exitCode: 0, errors: [] });
-    expect(await rowsOf(world, 'SELECT outcome, payload, reason IS NOT NULL FROM warehouse.push_link')).toEqual([
-      `${outcome} - true`,
-    ]);
+    expect(await rowsOf(world, 'SELECT outcome, payload, reason IS NOT NULL FROM warehouse.push_link_version')).toEqual(
+      [`${outcome} - true`],
+    );
     pass(world, HOUR);
     await night();
     expect(asked()).toBe(1);
@@ -241,7 +241,7 @@ describe('a night', () => {
     await deliver(world, shipmentMessage('S-9', [get('https://elsewhere.example.org/')]));
     await night('push-messages');
     expect(await plan()).toMatchObject({ calls: 2, following: { due: { linked: 5 }, left_out: 3 } });
-    const seen = () => rowsOf(world, 'SELECT resource_id FROM warehouse.push_link ORDER BY resource_id');
+    const seen = () => rowsOf(world, 'SELECT resource_id FROM warehouse.push_link_version ORDER BY resource_id');
     expect((await night(LINKS)).run.summary).toMatchObject({ calls: 2, left_out: 3 });
     expect(await seen()).toEqual(['S-3', 'S-4']);
     await night(LINKS);
@@ -288,7 +288,7 @@ describe('a night', () => {
       await night('push-messages', LINKS);
       world.sandbox.addFault({ endpoint: 'shipment', kind: 'html' });
     }
-    const table = 'SELECT * EXCLUDE (loaded_at) FROM warehouse.push_link ORDER BY ALL';
+    const table = 'SELECT * EXCLUDE (loaded_at) FROM warehouse.push_link_version ORDER BY ALL';
     const before = [await rowsOf(world, table), await rejects()];
     expect(before.map((rows) => rows.length)).toEqual([3, 1]);
     const replay = () => world.within((context) => runReplay(context, LINKS, { from: first, to: world.today() }));

@@ -25,7 +25,7 @@ const calls = () => {
 const current = () =>
   rowsOf(
     world,
-    'SELECT ean, maximum_price, cost_reduction, start_date, end_date FROM warehouse.fact_reduction WHERE is_current ORDER BY ALL',
+    'SELECT ean, maximum_price, cost_reduction, start_date, end_date FROM mart.reduction WHERE is_current ORDER BY ALL',
   );
 const files = () =>
   rowsOf(world, 'SELECT file_name, is_same_content FROM warehouse.reductions_file ORDER BY observed_from');
@@ -82,29 +82,27 @@ describe('the reductions file', () => {
     }
     const then = await rowsOf(
       world,
-      `SELECT ean, maximum_price, cost_reduction, start_date, end_date FROM warehouse.fact_reduction
-       WHERE observed_from < DATE '${day}' + 1 AND (observed_to IS NULL OR observed_to >= DATE '${day}' + 1)`,
+      `SELECT ean, maximum_price, cost_reduction, start_date, end_date FROM mart.reduction
+       WHERE valid_from < DATE '${day}' + 1 AND (valid_to IS NULL OR valid_to >= DATE '${day}' + 1)`,
     );
     expect(then.sort()).toEqual(before);
-    const gone = await rowsOf(world, 'SELECT DISTINCT first_file FROM warehouse.fact_reduction WHERE NOT is_current');
+    const gone = await rowsOf(world, 'SELECT DISTINCT first_file FROM mart.reduction WHERE NOT is_current');
     expect(gone).toContain(name);
     expect((await current()).sort()).toEqual(told());
     const newest = world.sandbox.reductionsFile().name;
-    expect(await rowsOf(world, 'SELECT DISTINCT last_file FROM warehouse.fact_reduction WHERE is_current')).toEqual([
-      newest,
-    ]);
+    expect(await rowsOf(world, 'SELECT DISTINCT last_file FROM mart.reduction WHERE is_current')).toEqual([newest]);
   });
 
   it('with the same content under a new name is recorded and changes no line', async () => {
     await night();
-    const before = await rowsOf(world, 'SELECT count(*), max(loaded_at) FROM warehouse.reduction_line');
+    const before = await rowsOf(world, 'SELECT count(*), max(loaded_at) FROM warehouse.fact_reduction');
     world.clock.set(world.clock.now() + 3_600_000);
     world.sandbox.change({ kind: 'reductions-file', name: 'Other_name.csv' });
     const next = await night();
     expect(next.run.summary).toMatchObject({ calls: 2, slices_changed: 1 });
     expect(await files()).toEqual([expect.stringMatching(/^Verlaging.* false$/), 'Other_name.csv true']);
-    expect(await rowsOf(world, 'SELECT count(*), max(loaded_at) FROM warehouse.reduction_line')).toEqual(before);
-    expect(await rowsOf(world, 'SELECT DISTINCT last_file FROM warehouse.fact_reduction')).toEqual(['Other_name.csv']);
+    expect(await rowsOf(world, 'SELECT count(*), max(loaded_at) FROM warehouse.fact_reduction')).toEqual(before);
+    expect(await rowsOf(world, 'SELECT DISTINCT last_file FROM mart.reduction')).toEqual(['Other_name.csv']);
   });
 
   it('with other content under the same name is loaded, and is drift', async () => {
@@ -248,7 +246,7 @@ describe('what was stored', () => {
       world.passDays(2);
       await night();
     }
-    const table = 'SELECT * EXCLUDE (loaded_at) FROM warehouse.fact_reduction ORDER BY ALL';
+    const table = 'SELECT * EXCLUDE (loaded_at) FROM mart.reduction ORDER BY ALL';
     const [before, asked] = [await rowsOf(world, table), calls()];
     const range = { from: first, to: world.today() };
     const replay = await world.within((context) => runReplay(context, 'reductions', range));
@@ -264,7 +262,7 @@ describe('what was stored', () => {
     const first = world.today();
     world.passDays(2);
     await night();
-    const table = 'SELECT * EXCLUDE (loaded_at) FROM warehouse.fact_reduction ORDER BY ALL';
+    const table = 'SELECT * EXCLUDE (loaded_at) FROM mart.reduction ORDER BY ALL';
     const before = await rowsOf(world, table);
     await loseLake(world.home, name);
     const range = { from: first, to: world.today() };
@@ -296,7 +294,7 @@ describe('a run that is killed when the file is stored and not yet applied', () 
     });
     expect(killed.exitCode).toBe(1);
     const before = calls();
-    expect(await night()).toMatchObject({ exitCode: 0, run: { summary: { calls: 0, slices_changed: 2 } } });
+    expect(await night()).toMatchObject({ exitCode: 0, run: { summary: { calls: 0, slices_changed: 4 } } });
     expect(calls()).toEqual(before);
     expect((await current()).sort()).toEqual(told());
     expect(await files()).toHaveLength(2);

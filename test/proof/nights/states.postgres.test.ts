@@ -38,9 +38,9 @@ afterAll(async () => {
 
 const at = (column: string) => `CAST(extract(epoch FROM ${column}) AS DECIMAL(18, 3))`;
 const VIEWS = [
-  `SELECT id, url, CAST(resources AS text) LIKE '%SHIPMENT%', is_active, ${at('first_seen')}, ${at('changed_at')}, fetch_id FROM warehouse.subscription`,
+  `SELECT id, url, CAST(resources AS text) LIKE '%SHIPMENT%', ${at('valid_from')}, fetch_id FROM warehouse.subscription`,
   `SELECT process_status_id, entity_id, event_type, description, status, error_message, ${at('create_timestamp')}, started_here, ${at('first_seen')},
-     ${at('end_seen')}, end_seen_on, is_forgotten, fetch_id FROM warehouse.process_status`,
+     ${at('end_seen')}, end_seen_on, is_forgotten, fetch_id FROM mart.process`,
   'SELECT day, messages, deliveries, duplicates, out_of_order, late, missing FROM mart.push_day',
 ];
 const views = (target: TargetName) => Promise.all(VIEWS.map(async (sql) => (await rowsOf(world, sql, target)).sort()));
@@ -56,7 +56,7 @@ const night = async () => expect((await nightOf(world)()).errors).toEqual([]);
 const state = () =>
   rowsOf(
     world,
-    'SELECT process_status_id, status, started_here, is_forgotten FROM warehouse.process_status ORDER BY 1',
+    'SELECT process_status_id, status, started_here, is_forgotten FROM mart.process ORDER BY 1',
     'postgres',
   );
 
@@ -90,10 +90,14 @@ it('both hold the same of nights with everything in them', async () => {
   pass(world, MINUTE);
   await night();
   await expectTheSame();
-  const links = await rowsOf(world, 'SELECT resource_id, outcome FROM warehouse.push_link ORDER BY 1', 'postgres');
+  const links = await rowsOf(
+    world,
+    'SELECT resource_id, outcome FROM warehouse.push_link_version ORDER BY 1',
+    'postgres',
+  );
   expect(links).toEqual(['S-1 found', 'S-2 found', 'S-3 not_found']);
-  const active = await rowsOf(world, 'SELECT id, is_active FROM warehouse.subscription ORDER BY id', 'postgres');
-  expect(active).toEqual(['5001 true', '5002 false']);
+  const active = await rowsOf(world, 'SELECT id, ended_by FROM warehouse.subscription_version ORDER BY id', 'postgres');
+  expect(active).toEqual(['5001 -', '5002 gone']);
 });
 
 it('what never came is told on the day on which the end was seen, until it comes after all', async () => {

@@ -30,12 +30,12 @@ const asked = () => world.sandbox.stats.calls['process-status'] ?? 0;
 const versions = () =>
   rowsOf(
     world,
-    'SELECT process_status_id, outcome, status, entity_id, asked_by, observed_to IS NULL FROM warehouse.process_status_version ORDER BY process_status_id, observed_from',
+    'SELECT process_status_id, outcome, status, entity_id, asked_by, valid_to IS NULL FROM warehouse.process_status_version ORDER BY process_status_id, valid_from',
   );
 const state = () =>
   rowsOf(
     world,
-    'SELECT process_status_id, status, started_here, end_seen IS NOT NULL, is_forgotten FROM warehouse.process_status ORDER BY process_status_id',
+    'SELECT process_status_id, status, started_here, end_seen IS NOT NULL, is_forgotten FROM mart.process ORDER BY process_status_id',
   );
 const end = (status: 'FAILURE' | 'TIMEOUT') => world.sandbox.change({ kind: 'next-process', status });
 

@@ -129,10 +129,10 @@ const OF_WAREHOUSE: readonly Remedy[] = [
   ...[
     ['a receipt that is gone', `DELETE FROM etl.receipt WHERE pipeline = 'orders'`],
     ['rows that are gone', 'DELETE FROM warehouse.fact_commission_reduction'],
-    ['ends of versions', 'UPDATE warehouse.fact_commission_rate SET observed_to = now()'],
+    ['rates of another instant', 'UPDATE warehouse.fact_commission_rate SET valid_from = now()'],
     ['an item that is there twice', 'INSERT INTO warehouse.fact_order_item FROM warehouse.fact_order_item LIMIT 1'],
     ['rates that are gone', 'DELETE FROM warehouse.fact_commission_rate'],
-    ['reductions that are gone', 'DELETE FROM warehouse.reduction_line'],
+    ['reductions that are gone', 'DELETE FROM warehouse.fact_reduction'],
     ['a history that is gone', 'DELETE FROM warehouse.fact_order_item_history'],
     ['lines of a file', 'UPDATE warehouse.reductions_file SET lines = lines + 1'],
   ].map(([name, sql]) => ({

@@ -49,13 +49,13 @@ export class LookupModel {
     const text = (...columns: string[]) =>
       columns.map((column) => `CAST(${column} AS VARCHAR) AS ${column}`).join(', ');
     const lines = await reader.ask(
-      `SELECT ${text('ean', 'maximum_price', 'cost_reduction', 'start_date', 'end_date')} FROM warehouse.fact_reduction WHERE is_current`,
+      `SELECT ${text('ean', 'maximum_price', 'cost_reduction', 'start_date', 'end_date')} FROM warehouse.fact_reduction`,
     );
     const rates = await reader.ask(
-      `SELECT ${text('ean', 'fixed_amount', 'percentage', 'total_cost', 'total_cost_without_reduction')} FROM warehouse.fact_commission_rate WHERE observed_to IS NULL`,
+      `SELECT ${text('ean', 'fixed_amount', 'percentage', 'total_cost', 'total_cost_without_reduction')} FROM warehouse.fact_commission_rate`,
     );
     const parts = await reader.ask(
-      `SELECT ${text('maximum_price', 'cost_reduction', 'start_date', 'end_date')}, ean AS _ean FROM warehouse.fact_commission_reduction WHERE observed_to IS NULL`,
+      `SELECT ${text('maximum_price', 'cost_reduction', 'start_date', 'end_date')}, ean AS _ean FROM warehouse.fact_commission_reduction`,
     );
     const row = (values: Readonly<Record<string, string | null>>) =>
       Object.entries(values)

@@ -1,30 +1,17 @@
 /** What takes an engine seconds: many at once, many slices, many nights. Only test/proof runs it. */
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { commissionRates, commissionReductions } from '../../../pipelines/commission-rates.ts';
 import { orders } from '../../../pipelines/orders.ts';
 import { promotions } from '../../../pipelines/promotions.ts';
-import { addDays, type Day } from '../../../src/core/days.ts';
 import { readMigrations } from '../../../src/warehouse/schema/migrations.ts';
 import { type LoadSlice, receiptsOf } from '../../../src/warehouse/target.ts';
-import { day, publicationOf, type RowText } from '../../support/slices.ts';
+import { day, publicationOf } from '../../support/slices.ts';
 import { type NewWarehouse, patientClock, rowsOf, useBench } from '../bench.ts';
 import { expectBounded } from './querying.ts';
 import { fetchRecord } from './recording.ts';
-import { boundary, chains } from './versions.ts';
 
 const FIRST = day('2026-03-01');
 const SECOND = day('2026-03-02');
 const PROCESSES = 20;
-
-/** Slices of the first days in any order, some of them several times, some without rows. */
-const NIGHTS = fc.sample(
-  fc.array(fc.record({ on: fc.nat({ max: 3 }), things: fc.subarray([0, 1, 2, 3, 4, 5]), isPart: fc.boolean() }), {
-    minLength: 1,
-    maxLength: 4,
-  }),
-  { numRuns: 10, seed: 28 },
-);
 
 /** Easter Sundays, the earliest and the latest possible, leap years, and the two kinds of exception to the moon's rule. */
 const EASTER = [
@@ -89,30 +76,6 @@ export function atLength(newWarehouse: NewWarehouse): void {
     await target.publish(publicationOf('r2', again, { fetches }));
     const counts = 'SELECT (SELECT count(*) FROM etl.fetch), count(*), count(superseded_at) FROM etl.receipt';
     expect(await rowsOf(target, counts)).toEqual([['3000', '4000', '2000']]);
-  });
-
-  test('a warehouse made afresh has the same versions as one that went through every change', async () => {
-    const { maker, target } = bench;
-    const make = (isPart: boolean, on: Day, rows: readonly RowText[]) =>
-      maker.make(isPart ? commissionReductions : commissionRates, on, rows);
-    const rateChains = () => chains(target, commissionRates);
-    const boundaryChains = () => chains(target, commissionReductions);
-    const slices = new Map<string, LoadSlice>();
-    for (const night of NIGHTS) {
-      const tonight = new Map<string, LoadSlice>();
-      for (const { on, things, isPart } of night) {
-        const wanted = things.map((thing) =>
-          boundary(addDays(FIRST, on), `p${thing % 3}`, '0', thing < 3 ? null : '1.5'),
-        );
-        tonight.set(`${isPart} ${on}`, await make(isPart, addDays(FIRST, on), wanted));
-      }
-      await target.publish(publicationOf('r1', [...tonight.values()]));
-      for (const [name, slice] of tonight) slices.set(name, slice);
-    }
-    const gradual = [await rateChains(), await boundaryChains()];
-    await target.publish(publicationOf('r2', [...slices.values()], { afresh: true }));
-    expect([await rateChains(), await boundaryChains()]).toEqual(gradual);
-    expect(gradual.map((rows) => rows.filter((row) => !row.endsWith('now')).length > 3)).toEqual([true, true]);
   });
 
   test('dim_date knows Easter of any year, and what hangs on it', async () => {

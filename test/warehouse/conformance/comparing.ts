@@ -81,7 +81,7 @@ const DAMAGES: readonly (readonly [string, string, readonly [string, number, str
   [
     'a version whose key has a null',
     `UPDATE ${RATE} SET reason = 'x' WHERE asked_price IS NULL`,
-    [[FIRST, 1, 'ean 1, condition NEW, asked_price null, observed_from ']],
+    [[FIRST, 1, 'ean 1, condition NEW, asked_price null in reason']],
     `UPDATE ${RATE} SET reason = NULL WHERE asked_price IS NULL`,
   ],
 ];
@@ -104,7 +104,7 @@ function comparingAfter(newWarehouse: NewWarehouse, damages: typeof DAMAGES): vo
   });
   const shown = (sub_id: string) => ({ site_code: 's', sub_id });
   const rate = (asked_price: string | null) => ({
-    ...{ ean: '1', condition: 'NEW', asked_price, observed_from: `${FIRST} 10:00:00+00`, outcome: 'found' },
+    ...{ ean: '1', condition: 'NEW', asked_price, valid_from: `${FIRST} 10:00:00+00`, outcome: 'found' },
   });
   const differing = async () => {
     const found = [];

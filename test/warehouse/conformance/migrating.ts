@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { pipelines } from '../../../pipelines/index.ts';
-import { orders } from '../../../pipelines/orders.ts';
+import { orderHistory, orders } from '../../../pipelines/orders.ts';
 import { DUCKDB_TYPE, POSTGRES_TYPE } from '../../../src/core/columns.ts';
-import { column, LOADED_COLUMN, OBSERVED_TO, type Pipeline, storedColumns } from '../../../src/core/pipeline.ts';
+import { declareHistory } from '../../../src/core/history.ts';
+import { column, LOADED_COLUMN, type Pipeline, storedColumns } from '../../../src/core/pipeline.ts';
 import { readMigrations } from '../../../src/warehouse/schema/migrations.ts';
 import { receiptsOf } from '../../../src/warehouse/target.ts';
 import { day, publicationOf } from '../../support/slices.ts';
@@ -121,7 +122,8 @@ export function migrating(newWarehouse: NewWarehouse): void {
       expect(await rowsOf(target, `${COUNT} WHERE colour IS NOT NULL`)).toEqual([['3', '3']]);
       expect(await rowsOf(target, 'SELECT sum(items) FROM mart.reversal')).toEqual([['7']]);
       const fresh = await newWarehouse('none');
-      const other = fresh.open(undefined, undefined, [...pipelines.filter(({ name }) => name !== 'orders'), WIDER]);
+      const others = pipelines.filter((one) => one !== orders && one !== orderHistory);
+      const other = fresh.open(undefined, undefined, [...others, WIDER, declareHistory(WIDER)]);
       await other.publish(publicationOf('r1', []));
       await other.publish(publicationOf('r2', await bench.maker.many(WIDER, FIRST, 1, 1)));
       const sorted = async (warehouse: typeof target) =>
@@ -182,7 +184,10 @@ const opened = ({ warehouse }: Bench, declared: Pipeline) =>
   warehouse.open(
     undefined,
     undefined,
-    pipelines.map((pipeline) => (pipeline.name === declared.name ? declared : pipeline)),
+    pipelines.map((pipeline) => {
+      if (pipeline === orderHistory) return declareHistory(declared);
+      return pipeline.name === declared.name ? declared : pipeline;
+    }),
   );
 
 async function expectRebuilt(bench: Bench, declared: Pipeline, message: RegExp): Promise<void> {
@@ -212,6 +217,7 @@ const OTHER_TYPE: Pipeline = {
 };
 const REPORT: Pipeline = {
   ...orders,
+  keepsHistory: false,
   name: 'made-up',
   table: 'fact_made_up',
   columns: [column(1, 'day', 'day', 'the day', { required: true }), column(2, 'pieces', 'count', 'how many')],
@@ -243,7 +249,6 @@ function tableComments(bench: Bench): string {
 
 function declaredColumns(bench: Bench, pipeline: Pipeline) {
   const types = isDuckdb(bench) ? DUCKDB_TYPE : POSTGRES_TYPE;
-  const observedTo = [OBSERVED_TO, types['utc-time'], true, 'when the next version was first seen; null: holds now'];
   const required = new Set(pipeline.columns.filter((c) => c.required).map((c) => c.column))
     .add('fetch_id')
     .add('valid_from');
@@ -251,6 +256,5 @@ function declaredColumns(bench: Bench, pipeline: Pipeline) {
     ['account', types.text, false, 'the partner account that the row belongs to'],
     ...storedColumns(pipeline).map((c) => [c.column, types[c.kind], !required.has(c.column), c.about]),
     [LOADED_COLUMN, types['utc-time'], false, 'when the row was loaded into this warehouse'],
-    ...(pipeline.versions ? [observedTo] : []),
   ];
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { reductions, reductionsFiles } from '../../../pipelines/reductions.ts';
+import { reductionHistory, reductions, reductionsFiles } from '../../../pipelines/reductions.ts';
 import type { Day } from '../../../src/core/days.ts';
 import type { LoadSlice } from '../../../src/warehouse/target.ts';
 import { day, publicationOf, type RowText } from '../../support/slices.ts';
@@ -20,23 +20,29 @@ const file = (on: Day, name: string, isSame = 'false'): RowText => ({
   observed_from: fetched(on),
 });
 
-/** A line that came with a file, or that it no longer had. */
-const line = (on: Day, name: string, ean: string, isPresent = 'true', more: RowText = {}): RowText => ({
+/** A line that came with a file. */
+const line = (on: Day, name: string, ean: string, more: RowText = {}): RowText => ({
   ean,
   cost_reduction: '1.5',
   start_date: '2026-05-01',
   file_name: name,
-  is_present: isPresent,
-  observed_from: fetched(on),
+  valid_from: fetched(on),
   ...more,
 });
 
-const LINES = `SELECT ean, maximum_price, first_file, last_file, is_current FROM warehouse.fact_reduction`;
+const LINES = `SELECT ean, maximum_price, first_file, last_file, is_current FROM mart.reduction`;
 
 export function reductionLines(newWarehouse: NewWarehouse): void {
   const bench = useBench(newWarehouse);
   const files = (on: Day, ...rows: RowText[]) => bench.maker.make(reductionsFiles, on, rows);
   const lines = (on: Day, ...rows: RowText[]) => bench.maker.make(reductions, on, rows);
+  /** Lines that a file of that day no longer had. */
+  const gone = (on: Day, from: Day, ...rows: RowText[]) =>
+    bench.maker.make(
+      reductionHistory,
+      on,
+      rows.map((row) => ({ ...row, observed_on: from, valid_to: fetched(on), ended_by: 'gone' })),
+    );
   const publish = (...slices: LoadSlice[]) => bench.target.publish(publicationOf('r1', slices));
 
   /** a stays, b goes with the third file and comes back with the fourth, c comes with the third; the second is the first again. */
@@ -48,20 +54,22 @@ export function reductionLines(newWarehouse: NewWarehouse): void {
     await publish(await files(SECOND, file(SECOND, 'f2', 'true')));
     await publish(
       await files(THIRD, file(THIRD, 'f3')),
-      await lines(THIRD, line(THIRD, 'f3', 'b', 'false'), line(THIRD, 'f3', 'c')),
+      await lines(FIRST, line(FIRST, 'f1', 'a')),
+      await lines(THIRD, line(THIRD, 'f3', 'c')),
+      await gone(THIRD, FIRST, line(FIRST, 'f1', 'b')),
     );
   };
 
   describe('the reductions', () => {
     test('tell of each line the first and the last file, and whether it is current', async () => {
       await publishFour();
-      expect(await rowsOf(bench.target, `${LINES} ORDER BY ean, observed_from`)).toEqual([
+      expect(await rowsOf(bench.target, `${LINES} ORDER BY ean, valid_from`)).toEqual([
         ['a', null, 'f1', 'f3', true],
         ['b', null, 'f1', 'f2', false],
         ['c', null, 'f3', 'f3', true],
       ]);
       await publish(await files(FOURTH, file(FOURTH, 'f4')), await lines(FOURTH, line(FOURTH, 'f4', 'b')));
-      expect(await rowsOf(bench.target, `${LINES} ORDER BY ean, observed_from`)).toEqual([
+      expect(await rowsOf(bench.target, `${LINES} ORDER BY ean, valid_from`)).toEqual([
         ['a', null, 'f1', 'f4', true],
         ['b', null, 'f1', 'f2', false],
         ['b', null, 'f4', 'f4', true],
@@ -75,7 +83,7 @@ export function reductionLines(newWarehouse: NewWarehouse): void {
         const at = `TIMESTAMPTZ '${instant}+00'`;
         const found = await rowsOf(
           bench.target,
-          `SELECT ean FROM warehouse.fact_reduction WHERE observed_from <= ${at} AND (observed_to IS NULL OR observed_to > ${at}) ORDER BY 1`,
+          `SELECT ean FROM warehouse.fact_reduction_version WHERE valid_from <= ${at} AND (valid_to IS NULL OR valid_to > ${at}) ORDER BY 1`,
         );
         return found.flat();
       };
@@ -91,15 +99,16 @@ export function reductionLines(newWarehouse: NewWarehouse): void {
       const rows = [{}, { maximum_price: '-1' }, cheap, { ...cheap, end_date: '2026-06-01' }, { cost_reduction: null }];
       await publish(
         await files(FIRST, file(FIRST, 'f1')),
-        await lines(FIRST, ...rows.map((row) => line(FIRST, 'f1', 'a', 'true', row))),
+        await lines(FIRST, ...rows.map((row) => line(FIRST, 'f1', 'a', row))),
       );
       await publish(
         await files(SECOND, file(SECOND, 'f2')),
-        await lines(SECOND, line(SECOND, 'f2', 'a', 'false', cheap)),
+        await lines(FIRST, ...rows.filter((row) => row !== cheap).map((row) => line(FIRST, 'f1', 'a', row))),
+        await gone(SECOND, FIRST, line(FIRST, 'f1', 'a', cheap)),
       );
       const found = await rowsOf(
         bench.target,
-        'SELECT maximum_price, cost_reduction, start_date, end_date FROM warehouse.fact_reduction WHERE is_current ORDER BY 1, 2, 3, 4',
+        'SELECT maximum_price, cost_reduction, start_date, end_date FROM warehouse.fact_reduction ORDER BY 1, 2, 3, 4',
       );
       expect(found).toEqual([
         ['-1.000000', '1.500000', FIRST, null],

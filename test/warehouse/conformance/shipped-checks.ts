@@ -6,7 +6,6 @@ import { orderHistory, orders } from '../../../pipelines/orders.ts';
 import { promotions } from '../../../pipelines/promotions.ts';
 import { pushDeliveries, pushMessages } from '../../../pipelines/push-messages.ts';
 import { reductions } from '../../../pipelines/reductions.ts';
-import { subscriptions } from '../../../pipelines/subscriptions.ts';
 import type { Day } from '../../../src/core/days.ts';
 import type { Pipeline } from '../../../src/core/pipeline.ts';
 import { readChecks } from '../../../src/warehouse/checks.ts';
@@ -107,26 +106,6 @@ export function shippedChecks(newWarehouse: NewWarehouse): void {
       expect(await target.publish(publicationOf('r1', [right, deliveries], { checks }))).toMatchObject({ slices: 2 });
     });
 
-    // Rows of the others are made by their day, which is that of the sight.
-    const versioned = pipelines.filter((p) => p.versions?.within === null && p.day === 'observed_on');
-    test.each(versioned.map((p) => [p.name, p] as const))(
-      '%s: two current versions of one thing are found',
-      async (_, p) => {
-        const { target, maker, warehouse } = bench;
-        const checks = (await shipped()).filter(
-          ({ name, pipeline }) => pipeline === p.name && name.endsWith('_current'),
-        );
-        expect(checks).toHaveLength(1);
-        const made = await maker.many(p, FIRST, 2, 3);
-        await target.publish(publicationOf('r1', made, { checks }));
-        expect(await target.broken(checks)).toEqual([]);
-        await warehouse.execute(`UPDATE warehouse.${p.table} SET observed_to = NULL`);
-        expect(await target.broken(checks)).toMatchObject([
-          { severity: 'block', pipeline: p.name, day: SECOND, rows: 3 },
-        ]);
-      },
-    );
-
     test('an item that changed, went, came back on another day and moved has a history without a flaw', async () => {
       const { target, maker } = bench;
       const slices = [
@@ -185,23 +164,15 @@ export function shippedChecks(newWarehouse: NewWarehouse): void {
 
     test.each<[string, Pipeline, RowText]>([
       ['commission_reductions_rate', commissionReductions, { ean: '1', condition: 'NEW', position: '1' }],
-      ['reductions_file', reductions, { ean: '1', is_present: 'true' }],
+      ['reductions_file', reductions, { ean: '1' }],
       ['push_deliveries_message', pushDeliveries, delivery('a', '1')],
     ])('%s tells a part without its whole', async (name, pipeline, row) => {
       const { target, maker } = bench;
-      const seen = { observed_on: FIRST, observed_from: `${FIRST} 03:00:00+00` };
+      const seen = { observed_on: FIRST, valid_from: `${FIRST} 03:00:00+00` };
       const orphan = await maker.make(pipeline, FIRST, [{ ...seen, ...row }]);
       const checks = await shipped();
       const refused = target.publish(publicationOf('r1', [orphan], { checks }));
       await expect(refused).rejects.toMatchObject({ code: 'check', broken: [{ check: name, day: FIRST, rows: 1 }] });
-    });
-
-    test('a subscription that has no current version is found', async () => {
-      const { target, maker, warehouse } = bench;
-      const made = await maker.many(subscriptions, FIRST, 1, 1);
-      await target.publish(publicationOf('r1', made, { checks: await shipped() }));
-      await warehouse.execute(`UPDATE warehouse.subscription_version SET observed_to = observed_from`);
-      expect(await target.broken(await shipped())).toMatchObject([{ check: 'subscriptions_current', rows: 1 }]);
     });
   });
 }

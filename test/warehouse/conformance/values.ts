@@ -115,7 +115,7 @@ export function values(newWarehouse: NewWarehouse): void {
         ean,
         country_code: 'NL',
         language: 'nl',
-        observed_from: `${FIRST} 10:00:00+00`,
+        valid_from: `${FIRST} 10:00:00+00`,
         outcome: 'found',
         ...more,
       });

@@ -1,11 +1,12 @@
 /** What the marts of rates and reductions say of a few products, every look-up and sale of which is known. */
 import { describe, expect, test } from 'vitest';
 import { commissionRates, commissionReductions } from '../../../pipelines/commission-rates.ts';
+import { pipelines } from '../../../pipelines/index.ts';
 import { orders } from '../../../pipelines/orders.ts';
 import { products } from '../../../pipelines/products.ts';
 import { reductions, reductionsFiles } from '../../../pipelines/reductions.ts';
 import { addDays, type Day } from '../../../src/core/days.ts';
-import type { Pipeline } from '../../../src/core/pipeline.ts';
+import { historyOf, type Pipeline } from '../../../src/core/pipeline.ts';
 import type { LoadSlice } from '../../../src/warehouse/target.ts';
 import { day, type RowText } from '../../support/slices.ts';
 import type { NewWarehouse } from '../bench.ts';
@@ -18,7 +19,7 @@ const NEWEST = day('2026-04-06');
 type Dated = readonly (readonly [on: Day, row: RowText])[];
 
 const at = (on: Day, time = '03:00:00') => `${on} ${time}+00`;
-const seen = (on: Day, row: RowText, time?: string) => [on, { observed_from: at(on, time), ...row }] as const;
+const seen = (on: Day, row: RowText, time?: string) => [on, { valid_from: at(on, time), ...row }] as const;
 const rate = (on: Day, ean: string, row: RowText = {}, time?: string) =>
   seen(on, { ean, condition: 'NEW', outcome: 'found', fixed_amount: '0.5', percentage: '10', ...row }, time);
 const boundary = (on: Day, ean: string, maximum: string, cost: string, row: RowText = {}) =>
@@ -46,9 +47,9 @@ const item = (on: Day, ean: string, id: string, row: RowText = {}) =>
       ...row,
     },
   ] as const;
-/** A line of the reductions file, or that it went. */
+/** A line of the reductions file, or with `ended_by` that it went. */
 const line = (on: Day, ean: string, maximum: string | null, cost: string, row: RowText = {}) =>
-  seen(on, { ean, maximum_price: maximum, cost_reduction: cost, file_name: `f ${on}`, is_present: 'true', ...row });
+  seen(on, { ean, maximum_price: maximum, cost_reduction: cost, file_name: `f ${on}`, ...row });
 
 /** One slice for each day that has rows, and for days that are to have none. */
 function slicesOf(scene: Scene, pipeline: Pipeline, rows: Dated, ...empty: Day[]): Promise<LoadSlice>[] {
@@ -60,6 +61,32 @@ function slicesOf(scene: Scene, pipeline: Pipeline, rows: Dated, ...empty: Day[]
       rows.filter(([other]) => other === on).map(([, row]) => row),
     ),
   );
+}
+
+/**
+ * The slices of what holds now and of the history, from what was seen one after the other. A row ends when `ends` says something of its key
+ * again; for a part that is what was seen of its parent.
+ */
+function mergedSlices(scene: Scene, pipeline: Pipeline, rows: Dated, ends: Dated = rows): Promise<LoadSlice>[] {
+  const history = historyOf(pipelines, pipeline);
+  if (!history) throw new Error(`${pipeline.name} keeps no history`);
+  const keyOf = (row: RowText) => JSON.stringify((pipeline.versions?.of ?? []).map((name) => row[name] ?? null));
+  const began = (row: RowText) => String(row.valid_from);
+  const now: (readonly [Day, RowText])[] = [];
+  const past: (readonly [Day, RowText])[] = [];
+  for (const [on, row] of rows) {
+    if (row.ended_by !== undefined) continue;
+    const later = ends.filter(([, other]) => keyOf(other) === keyOf(row) && began(other) > began(row));
+    const [next] = later.sort(([, a], [, b]) => (began(a) < began(b) ? -1 : 1));
+    if (next === undefined) now.push([on, row]);
+    else
+      past.push([
+        next[0],
+        { ...row, observed_on: on, valid_to: began(next[1]), ended_by: next[1].ended_by ?? 'changed' },
+      ]);
+  }
+  const days = [...new Set(rows.map(([on]) => on))];
+  return [...slicesOf(scene, pipeline, now, ...days), ...slicesOf(scene, history, past)];
 }
 
 const from = (ago: number) => addDays(DAY, -ago);
@@ -111,7 +138,7 @@ const LINES: Dated = [
   line(from(9), 'both', '21', '0.4', dated(from(9), DAY)),
   line(from(9), 'both', null, '0.1', dated(from(9), addDays(DAY, 40))),
   line(from(9), 'vat', '20', '1', dated(from(9), addDays(DAY, 9))),
-  line(DAY, 'vat', '20', '1', { ...dated(from(9), addDays(DAY, 9)), is_present: 'false' }),
+  line(DAY, 'vat', '20', '1', { ...dated(from(9), addDays(DAY, 9)), ended_by: 'gone' }),
   line(addDays(DAY, 6), 'cut', '15', '1', dated(addDays(DAY, 6), addDays(DAY, 50))),
   line(addDays(DAY, 6), 'cut', '10', '0.5', dated(NEWEST, NEWEST)),
   line(addDays(DAY, 6), 'cut', '18', '0.7', dated(addDays(NEWEST, 1), addDays(DAY, 50))),
@@ -184,13 +211,15 @@ const BELOW = [
 
 export function rateMarts(newWarehouse: NewWarehouse): void {
   const scene = useScene(newWarehouse, async ({ publish }) => {
-    const files = [...new Set(LINES.map(([on]) => on))].map((on) => seen(on, { file_name: `f ${on}`, sha256: 'x' }));
+    const files = [...new Set(LINES.map(([on]) => on))].map(
+      (on) => [on, { observed_from: at(on), file_name: `f ${on}`, sha256: 'x' }] as const,
+    );
     const slices = [
-      ...slicesOf(scene, products, PRODUCTS),
-      ...slicesOf(scene, commissionRates, RATES),
-      ...slicesOf(scene, commissionReductions, BOUNDARIES),
+      ...mergedSlices(scene, products, PRODUCTS),
+      ...mergedSlices(scene, commissionRates, RATES),
+      ...mergedSlices(scene, commissionReductions, BOUNDARIES, RATES),
       ...slicesOf(scene, reductionsFiles, files),
-      ...slicesOf(scene, reductions, LINES),
+      ...mergedSlices(scene, reductions, LINES),
       ...slicesOf(scene, orders, ITEMS, NEWEST),
     ];
     await publish(await Promise.all(slices));
@@ -230,7 +259,7 @@ function leakage(ask: Ask): void {
   });
 
   test("shows the version of the rate and, beside it, what the report's own percentage gives", async () => {
-    const figures = `ean, quantity, unit_price, rate_fixed_amount, CAST(rate_observed_from AS varchar), rate_observed_to, asked_price,
+    const figures = `ean, quantity, unit_price, rate_fixed_amount, CAST(rate_valid_from AS varchar), rate_valid_to, asked_price,
       recorded_commission, reported_percentage, expected_by_report, shortfall_by_report`;
     const found = await ask(
       `SELECT ${figures} FROM mart.commission_leakage WHERE order_item_id IN ('b', 'two cents', 'n') ORDER BY ean`,

@@ -1,6 +1,5 @@
 import { createServer } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { commissionRates, commissionReductions } from '../../../pipelines/commission-rates.ts';
 import { orders } from '../../../pipelines/orders.ts';
 import { type LoadSlice, receiptsOf, type Target } from '../../../src/warehouse/target.ts';
 import { day, publicationOf, SliceMaker } from '../../support/slices.ts';
@@ -149,21 +148,26 @@ describe('the Postgres server', () => {
       "COALESCE(cost_reduction, 'NaN'::numeric)",
       "COALESCE(start_date, 'infinity'::date)",
       "COALESCE(end_date, 'infinity'::date)",
-      'observed_from',
-      'account',
     ];
     const status = "COALESCE(status_group, 'unknown'::text)";
     const unpaid = `((${status} <> 'rejected'::text) AND ((${status} <> 'approved'::text) OR (NOT COALESCE(approved_for_payment, false))))`;
     expect(await warehouse.ask(indexes)).toEqual([
-      "dim_product: btree (bol_product_id, observed_from, ean) WHERE ((outcome = 'found'::text) AND (bol_product_id IS NOT NULL))",
-      'dim_product: btree (ean, country_code, language, observed_from, account)',
+      "dim_product: btree (bol_product_id, valid_from, ean) WHERE ((outcome = 'found'::text) AND (bol_product_id IS NOT NULL))",
+      'dim_product: btree (ean, country_code, language, account)',
       'dim_product: btree (observed_on)',
+      "dim_product_history: btree (bol_product_id, valid_from, ean) WHERE ((outcome = 'found'::text) AND (bol_product_id IS NOT NULL))",
+      'dim_product_history: btree (ean, country_code, language, valid_from, account)',
+      'dim_product_history: btree (ended_on)',
       'fact_commission_day: btree (order_date)',
       'fact_commission_day: btree (sub_id, order_date)',
-      "fact_commission_rate: btree (ean, condition, COALESCE(asked_price, 'NaN'::numeric), observed_from, account)",
+      "fact_commission_rate: btree (ean, condition, COALESCE(asked_price, 'NaN'::numeric), account)",
       'fact_commission_rate: btree (observed_on)',
-      `fact_commission_reduction: btree (ean, condition, COALESCE(asked_price, 'NaN'::numeric), observed_from, "position", account)`,
+      "fact_commission_rate_history: btree (ean, condition, COALESCE(asked_price, 'NaN'::numeric), valid_from, account)",
+      'fact_commission_rate_history: btree (ended_on)',
+      `fact_commission_reduction: btree (ean, condition, COALESCE(asked_price, 'NaN'::numeric), "position", account)`,
       'fact_commission_reduction: btree (observed_on)',
+      `fact_commission_reduction_history: btree (ean, condition, COALESCE(asked_price, 'NaN'::numeric), "position", valid_from, account)`,
+      'fact_commission_reduction_history: btree (ended_on)',
       `fact_order_item: btree (order_date) WHERE ${unpaid}`,
       "fact_order_item: btree (order_date, COALESCE(sub_id, ''::text), COALESCE(name, ''::text))",
       'fact_order_item: btree (order_date, product_id)',
@@ -178,46 +182,27 @@ describe('the Postgres server', () => {
       'fact_push_message: btree (received_on)',
       'fact_push_message: btree (resource_id)',
       'fact_push_message: btree (retailer_id, resource, type, resource_id, "timestamp", account)',
-      'process_status_version: btree (observed_on)',
-      'process_status_version: btree (process_status_id, observed_from, account)',
+      `fact_reduction: btree (${line.join(', ')}, account)`,
+      'fact_reduction: btree (observed_on)',
+      `fact_reduction_history: btree (${line.join(', ')}, valid_from, account)`,
+      'fact_reduction_history: btree (ended_on)',
+      'process_status: btree (observed_on)',
+      'process_status: btree (process_status_id, account)',
+      'process_status_history: btree (ended_on)',
+      'process_status_history: btree (process_status_id, valid_from, account)',
       'push_delivery: btree (delivery_id, account)',
       'push_delivery: btree (received_on)',
-      'push_link: btree (href, observed_from, account)',
+      'push_link: btree (href, account)',
       'push_link: btree (observed_on)',
+      'push_link_history: btree (ended_on)',
+      'push_link_history: btree (href, valid_from, account)',
       'receipt: btree (pipeline, slice_day, account) WHERE (superseded_at IS NULL)',
-      `reduction_line: btree (${line.join(', ')})`,
-      'reduction_line: btree (observed_on)',
       'reductions_file: btree (observed_on)',
-      'subscription_version: btree (id, observed_from, account)',
-      'subscription_version: btree (observed_on)',
+      'subscription: btree (id, account)',
+      'subscription: btree (observed_on)',
+      'subscription_history: btree (ended_on)',
+      'subscription_history: btree (id, valid_from, account)',
     ]);
-  });
-
-  test('of rows that were there only those are written that get another observed_to', async () => {
-    const seen = await maker.many(commissionRates, FIRST, 4, 20);
-    const parts = await maker.many(commissionReductions, FIRST, 4, 20);
-    await target.publish(publicationOf('r2', [...seen.slice(0, 3), ...parts.slice(0, 3)]));
-    const written = async () => {
-      const tables = ['fact_commission_rate', 'fact_commission_reduction'];
-      const ask = (table: string) =>
-        warehouse.ask(
-          `SELECT concat('${table} ', ean, ' ', observed_on, ' ', ctid, ' ', xmin) FROM warehouse.${table}`,
-        );
-      return (await Promise.all(tables.map(ask))).flat();
-    };
-    const before = await written();
-    const [one] = await warehouse.ask(
-      `SELECT ean FROM warehouse.fact_commission_rate WHERE observed_on = '2026-03-03' AND asked_price IS NULL ORDER BY 1 LIMIT 1`,
-    );
-    const only = await maker.fromSelect(
-      commissionRates,
-      seen[3]!.content.day,
-      `SELECT * FROM read_parquet('${seen[3]!.file}') WHERE ean = '${one}'`,
-    );
-    await target.publish(publicationOf('r3', [only]));
-    const kept = new Set(await written());
-    const gone = before.filter((row) => !kept.has(row)).map((row) => row.split(' ').slice(0, 3).join(' '));
-    expect(gone).toEqual([`fact_commission_rate ${one} 2026-03-03`, `fact_commission_reduction ${one} 2026-03-03`]);
   });
 
   test('a write of somebody else in the facts does not get lost unseen: the sums tell', async () => {

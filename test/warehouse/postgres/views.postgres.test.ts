@@ -32,7 +32,7 @@ const OLDER = `UPDATE etl.catalogue SET sha256 = 'older'`;
 test('rights that were given to views and functions outlive their being made anew', async () => {
   await warehouse.execute(`GRANT USAGE ON SCHEMA mart, warehouse TO ${reader};
     GRANT SELECT ON ALL TABLES IN SCHEMA mart TO ${reader} WITH GRANT OPTION;
-    GRANT SELECT (ean, is_current) ON warehouse.fact_reduction TO ${reader};
+    GRANT SELECT (ean, is_current) ON mart.reduction TO ${reader};
     GRANT SELECT ON mart.ageing TO PUBLIC;
     REVOKE EXECUTE ON FUNCTION warehouse.orders_as_of FROM PUBLIC;
     GRANT EXECUTE ON FUNCTION warehouse.orders_as_of TO ${reader}`);

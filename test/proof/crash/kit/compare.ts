@@ -26,7 +26,6 @@ const ASIDE = [
   'run_id',
   'loaded_at',
   'observed_from',
-  'observed_to',
   'valid_from',
   'valid_to',
   'ended_on',
@@ -54,7 +53,9 @@ const NOT_WHEN_FIXED = ['etl.run', 'etl.fetch', 'etl.drift_by_fetch'];
 
 /** Their digests are of times as well. */
 const timed = pipelines.filter((one) =>
-  storedColumns(one).some(({ column }) => [OBSERVED_FROM, VALID_TO].includes(column)),
+  storedColumns(one).some(
+    ({ column }) => [OBSERVED_FROM, VALID_TO].includes(column) || (one.versions !== null && column === VALID_FROM),
+  ),
 );
 
 function receipts(extent: Extent): string {
@@ -127,12 +128,11 @@ function rowsOf(table: string, columns: readonly string[], extent: Extent): stri
   const pipeline = pipelines.find((one) => `warehouse.${one.table}` === table);
   const [things, from] = pipeline?.isHistory
     ? [pipeline.key?.filter((column) => column !== VALID_FROM), VALID_FROM]
-    : [pipeline?.versions?.of, OBSERVED_FROM];
+    : [undefined, VALID_FROM];
   const place = things
     ? [`dense_rank() OVER (PARTITION BY ${things.map((c) => `"${c}"`).join(', ')} ORDER BY ${from})`]
     : [];
-  const isCurrent = columns.includes('observed_to') ? ['observed_to IS NULL'] : [];
-  return `SELECT ${[...kept, ...place, ...isCurrent].join(', ')} FROM ${table}`;
+  return `SELECT ${[...kept, ...place].join(', ')} FROM ${table}`;
 }
 
 function spelled(value: unknown): string {

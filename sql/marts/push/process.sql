@@ -1,15 +1,15 @@
--- Process statuses, one row each: what the service said last, also after the service has forgotten it.
-CREATE OR REPLACE VIEW warehouse.process_status AS
+-- Asynchronous requests, one row each: what the service said last, also after it has forgotten them.
+CREATE OR REPLACE VIEW mart.process AS
 WITH said AS (
-  SELECT *, row_number() OVER (PARTITION BY process_status_id ORDER BY observed_from DESC) AS back
+  SELECT *, row_number() OVER (PARTITION BY process_status_id ORDER BY valid_from DESC) AS back
   FROM warehouse.process_status_version
   WHERE outcome = 'found'
 ), summed AS (
   SELECT
     process_status_id,
-    min(observed_from) AS first_seen,
+    min(valid_from) AS first_seen,
     max(CASE WHEN asked_by = 'start' THEN 1 ELSE 0 END) = 1 AS started_here,
-    min(CASE WHEN status IN ('SUCCESS', 'FAILURE', 'TIMEOUT') THEN observed_from END) AS end_seen,
+    min(CASE WHEN status IN ('SUCCESS', 'FAILURE', 'TIMEOUT') THEN valid_from END) AS end_seen,
     min(CASE WHEN status IN ('SUCCESS', 'FAILURE', 'TIMEOUT') THEN observed_on END) AS end_seen_on
   FROM warehouse.process_status_version
   GROUP BY process_status_id
@@ -31,7 +31,6 @@ SELECT
   said.extra,
   newest.fetch_id,
   newest.loaded_at
-FROM warehouse.process_status_version AS newest
+FROM warehouse.process_status AS newest
 JOIN summed ON summed.process_status_id = newest.process_status_id
-LEFT JOIN said ON said.process_status_id = newest.process_status_id AND said.back = 1
-WHERE newest.observed_to IS NULL;
+LEFT JOIN said ON said.process_status_id = newest.process_status_id AND said.back = 1;
