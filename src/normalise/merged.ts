@@ -22,9 +22,15 @@ import { storedRows, typedRows } from './parquet.ts';
 
 /**
  * Makes table `ended` of the rows known that hold no longer, and `passed` of the rows observed that held only until a later one of the same
- * answers. `complete`: the rows observed are all there are, so what is not among them is gone.
+ * answers, of which there is none where each key was observed once. `complete`: the rows observed are all there are, so what is not among
+ * them is gone.
  */
-export async function findEnded(engine: Engine, pipeline: Pipeline, complete: Complete | undefined): Promise<void> {
+export async function findEnded(
+  engine: Engine,
+  pipeline: Pipeline,
+  complete: Complete | undefined,
+  isEachOnce: boolean,
+): Promise<void> {
   const { observed, known, fresh, ended, passed } = tableNames(pipeline);
   const versions = versionsOf(pipeline);
   const things = versions.of.map(quoteName).join(', ');
@@ -32,7 +38,7 @@ export async function findEnded(engine: Engine, pipeline: Pipeline, complete: Co
   await engine.run(
     `CREATE OR REPLACE TABLE ${passed} AS SELECT * FROM (
        SELECT _item, lead(t.${VALID_FROM}) OVER line AS ${VALID_TO}, lead(t.${FETCH_COLUMN}) OVER line AS _by FROM ${isNew}
-       WINDOW line AS (PARTITION BY ${things} ORDER BY t.${VALID_FROM}, _item)) WHERE ${VALID_TO} IS NOT NULL`,
+       WINDOW line AS (PARTITION BY ${things} ORDER BY t.${VALID_FROM}, _item)) WHERE ${VALID_TO} IS NOT NULL ${isEachOnce ? 'LIMIT 0' : ''}`,
   );
   const was = `${versions.of.map((name) => `k.${quoteName(name)}`).join(', ')}, k.${VALID_FROM}, k._day`;
   const next = `SELECT ${things}, min(t.${VALID_FROM}) AS ${VALID_TO}, arg_min(t.${FETCH_COLUMN}, t.${VALID_FROM}) AS _by FROM ${isNew} GROUP BY ALL`;

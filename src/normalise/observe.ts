@@ -57,7 +57,7 @@ export async function observe(engine: Engine, input: ObserveInput): Promise<Obse
     await readObserved(engine, parent.observed, input.timeZone);
     await readKnown(engine, pipeline, parent.current.knownFiles);
     const comparison = await compare(engine, pipeline, parent.complete !== undefined);
-    await findEnded(engine, pipeline, parent.complete);
+    await findEnded(engine, pipeline, parent.complete, comparison.isEachOnce);
     await input.onObserved?.(tableNames(pipeline).observed);
     for (const child of children) {
       await readObserved(engine, child.observed, input.timeZone);

@@ -129,6 +129,8 @@ export interface Comparison {
   /** Keys observed that were there before, and how many of them still are; where the rows are all there are, all that were and all that are. */
   readonly present: number;
   readonly stillPresent: number;
+  /** Whether no key was observed twice. */
+  readonly isEachOnce: boolean;
 }
 
 /** Makes table `fresh`: the rows of `observed` that are newer than what is known, and whether they differ from what was known before them. */
@@ -159,6 +161,7 @@ export async function compare(engine: Engine, pipeline: Pipeline, isComplete: bo
     duplicates: Number(sound) - Number(counts.n),
     present: Number(isComplete ? were : counts.present),
     stillPresent: Number(isComplete ? counts.are : counts.still),
+    isEachOnce,
   };
 }
 

@@ -63,7 +63,10 @@ export async function writeSlices(
     for (let content = waiting.shift(); content; content = waiting.shift())
       files.set(content.day, await writeSlice(own, input, typed, content, isSorted));
   };
-  if (contents.length < 2) await work(engine);
+  // All threads where one file is most of the work (a reductions file the day after: 0.35 s instead of 0.7).
+  const rows = contents.map((content) => content.rows);
+  const isMostlyOne = Math.max(0, ...rows) * 2 > rows.reduce((sum, n) => sum + n, 0);
+  if (contents.length < 2 || isMostlyOne) await work(engine);
   else
     await engine.withThreads(1, async () => {
       const second = await engine.beside();
