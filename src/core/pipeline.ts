@@ -214,7 +214,6 @@ export interface StoredColumn {
 
 /** The columns of the lake's files, in order: what was sent, what was derived, `extra`, `fetch_id`, and `valid_from` where history is kept. */
 export function storedColumns(pipeline: Pipeline): StoredColumn[] {
-  const isDeclared = pipeline.columns.some(({ column }) => column === VALID_FROM);
   return [
     ...pipeline.columns,
     ...pipeline.derived,
@@ -225,7 +224,7 @@ export function storedColumns(pipeline: Pipeline): StoredColumn[] {
       about: 'fields that the contract does not know, else null',
     },
     { id: FETCH_FIELD_ID, column: FETCH_COLUMN, kind: 'text', about: 'the fetch whose answer brought this content' },
-    ...(pipeline.keepsHistory && !isDeclared
+    ...(isStamped(pipeline)
       ? [
           {
             id: VALID_FROM_FIELD_ID,
@@ -236,6 +235,11 @@ export function storedColumns(pipeline: Pipeline): StoredColumn[] {
         ]
       : []),
   ];
+}
+
+/** Whether rows get their beginning when their slice is written, because an answer replaces whole days; it is no part of what they say then. */
+export function isStamped({ keepsHistory, versions }: Pipeline): boolean {
+  return keepsHistory === true && versions === null;
 }
 
 /** The pipeline of what the rows of this one were; null where no history is kept. */

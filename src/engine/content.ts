@@ -8,7 +8,14 @@
  * then look changed. Not made to withstand somebody who forges collisions: the service could as well send other figures.
  */
 import { createHash } from 'node:crypto';
-import { FETCH_COLUMN, type Pipeline, type StoredColumn, storedColumns, VALID_FROM } from '../core/pipeline.ts';
+import {
+  FETCH_COLUMN,
+  isStamped,
+  type Pipeline,
+  type StoredColumn,
+  storedColumns,
+  VALID_FROM,
+} from '../core/pipeline.ts';
 import type { SliceContent } from '../core/records.ts';
 import { sumExpressions, sumsOf } from './control-sums.ts';
 import { quoteName, type Row } from './duckdb.ts';
@@ -18,7 +25,7 @@ import { quoteName, type Row } from './duckdb.ts';
  * difference, besides the fetch and since when the row is so.
  */
 export function rowHashSql(pipeline: Pipeline, aside: readonly string[] = []): string {
-  const noted = [FETCH_COLUMN, ...(pipeline.keepsHistory && !pipeline.versions ? [VALID_FROM] : []), ...aside];
+  const noted = [FETCH_COLUMN, ...(isStamped(pipeline) ? [VALID_FROM] : []), ...aside];
   const columns = storedColumns(pipeline).filter((c) => !noted.includes(c.column));
   const joined = (of: (column: StoredColumn) => string) =>
     `concat_ws(${BETWEEN}, ${columns.map((c) => `coalesce(${of(c)}, ${NULL_MARK})`).join(', ')})`;

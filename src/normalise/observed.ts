@@ -138,9 +138,8 @@ export async function compare(engine: Engine, pipeline: Pipeline, isComplete: bo
   const { observed, known, fresh } = tableNames(pipeline);
   const versions = versionsOf(pipeline);
   const things = versions.of.map(quoteName).join(', ');
-  const from = VALID_FROM;
   const newer = `FROM ${observed} AS t LEFT JOIN ${known} AS k ON ${sameThing(versions, 't', 'k')}
-    WHERE t._reject IS NULL AND (k.${from} IS NULL OR t.${from} > k.${from})`;
+    WHERE t._reject IS NULL AND (k.${VALID_FROM} IS NULL OR t.${VALID_FROM} > k.${VALID_FROM})`;
   const present = `coalesce(${versions.presentWhen}, false) AS _present, k._present AS _was`;
   const { n, things: distinct } = await engine.row(
     `SELECT count(*) AS n, count(DISTINCT hash(${things})) AS things FROM ${observed} WHERE _reject IS NULL`,
@@ -148,7 +147,7 @@ export async function compare(engine: Engine, pipeline: Pipeline, isComplete: bo
   const isEachOnce = n === distinct;
   const rows = isEachOnce
     ? `SELECT t._item, ${present}, t._version IS DISTINCT FROM k._version AS _new, true AS _last ${newer}`
-    : severalTimes(versions, from, `SELECT t.*, ${present}, k._version AS _known ${newer}`);
+    : severalTimes(versions, `SELECT t.*, ${present}, k._version AS _known ${newer}`);
   await engine.run(`CREATE OR REPLACE TABLE ${fresh} AS ${rows}`);
   const counts = await engine.row(
     `SELECT count(*) FILTER (_new) AS fresh, count(*) AS n, count(*) FILTER (_last AND _was) AS present,
@@ -166,12 +165,12 @@ export async function compare(engine: Engine, pipeline: Pipeline, isComplete: bo
 }
 
 /** Where a key is observed more than once, each row is compared with the one before it. Of two of one instant the last counts. */
-function severalTimes({ of }: Versions, from: string, later: string): string {
+function severalTimes({ of }: Versions, later: string): string {
   const things = of.map(quoteName).join(', ');
   return `SELECT _item, _present, _was, _version IS DISTINCT FROM coalesce(lag(_version) OVER line, _known) AS _new,
       lead(_item) OVER line IS NULL AS _last
-    FROM (FROM (${later}) QUALIFY row_number() OVER (PARTITION BY ${things}, ${from} ORDER BY _item DESC) = 1)
-    WINDOW line AS (PARTITION BY ${things} ORDER BY ${from}, _item)`;
+    FROM (FROM (${later}) QUALIFY row_number() OVER (PARTITION BY ${things}, ${VALID_FROM} ORDER BY _item DESC) = 1)
+    WINDOW line AS (PARTITION BY ${things} ORDER BY ${VALID_FROM}, _item)`;
 }
 
 /** Whether two relations' rows name the same thing; nulls are equal. */

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { DUCKDB_TYPE } from '../core/columns.ts';
 import type { Day } from '../core/days.ts';
 import { assert } from '../core/errors.ts';
-import { FETCH_COLUMN, type Pipeline, storedColumns, VALID_FROM } from '../core/pipeline.ts';
+import { FETCH_COLUMN, isStamped, type Pipeline, storedColumns, VALID_FROM } from '../core/pipeline.ts';
 import type { SliceContent } from '../core/records.ts';
 import { rowHashSql } from '../engine/content.ts';
 import { type Engine, quoteName, quoteText, readParquet } from '../engine/duckdb.ts';
@@ -106,7 +106,7 @@ async function writeSlice(
 
 function columnSql({ pipeline, fetchId, fetchedAt }: SliceInput, column: string, hasCurrent: boolean): string {
   const name = quoteName(column);
-  if (column === VALID_FROM && pipeline.keepsHistory && !pipeline.versions) {
+  if (column === VALID_FROM && isStamped(pipeline)) {
     const now = `TIMESTAMPTZ ${quoteText(fetchedAt ?? '')}`;
     // A row that begins at this instant or after it is only read anew: by another version of the program, or under a clock set back.
     return `${hasCurrent ? `CASE WHEN ${IS_SAME} OR kept.${name} >= ${now} THEN kept.${name} ELSE ${now} END` : now} AS ${name}`;

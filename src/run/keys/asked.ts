@@ -61,12 +61,11 @@ export async function noteObserved(
   observed: string,
 ): Promise<void> {
   const columns = keyColumns(pipeline).map(({ name, type }) => `${quoteName(name)}::${type}::VARCHAR`);
-  const from = VALID_FROM;
   await engine.run(
     `CREATE OR REPLACE TABLE noted AS SELECT *, row_number() OVER () AS place FROM (
-       SELECT to_json([${columns.join(', ')}])::VARCHAR AS key, strftime(max(${from}), '%Y-%m-%dT%H:%M:%S.%gZ') AS asked_at,
-         arg_max(outcome, ${from}) AS outcome, count(*) AS times, bool_or(outcome = 'found') AS was_found
-       FROM ${observed} WHERE ${from} IS NOT NULL GROUP BY key)`,
+       SELECT to_json([${columns.join(', ')}])::VARCHAR AS key, strftime(max(${VALID_FROM}), '%Y-%m-%dT%H:%M:%S.%gZ') AS asked_at,
+         arg_max(outcome, ${VALID_FROM}) AS outcome, count(*) AS times, bool_or(outcome = 'found') AS was_found
+       FROM ${observed} WHERE ${VALID_FROM} IS NOT NULL GROUP BY key)`,
   );
   try {
     for (let at = 0; ; at += PAGE) {

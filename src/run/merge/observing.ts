@@ -116,10 +116,15 @@ async function holdChanges(
   reason: HoldReason,
 ): Promise<SliceChange[]> {
   const own = slices.filter((slice) => slice.pipeline === pipeline);
+  const last = own.at(-1);
   // Where nothing came, and rows of other days went, the day of the answer would be empty.
-  const nothing = complete && emptySlice(pipeline, { day: complete.day, fetch_id: fetchId, fetched_at: complete.at });
-  const isOnDay = complete === undefined || own.at(-1)?.content.day === complete.day;
-  const newest = isOnDay ? own.at(-1) : nothing && { content: nothing, file: null, rejectsFile: null };
+  const newest =
+    complete && last?.content.day !== complete.day
+      ? {
+          content: emptySlice(pipeline, { day: complete.day, fetch_id: fetchId, fetched_at: complete.at }),
+          ...{ file: null, rejectsFile: null },
+        }
+      : last;
   if (!newest) return [];
   const { content, file, rejectsFile } = newest;
   const entry = (await lake.slices(pipeline.name)).get(content.day);

@@ -4,7 +4,7 @@
  */
 import path from 'node:path';
 import type { Day } from '../../core/days.ts';
-import { childrenOf, type Pipeline } from '../../core/pipeline.ts';
+import { childrenOf, isStamped, type Pipeline } from '../../core/pipeline.ts';
 import type { SliceEntry } from '../../core/slices.ts';
 import { emptySlice } from '../../engine/content.ts';
 import { Lake, type SliceChange } from '../../lake/lake.ts';
@@ -43,7 +43,7 @@ async function takeOver(session: Session, pipeline: Pipeline, from: Day, scratch
     const [before, made] = [await context.lake.slices(one.name), await scratch.slices(one.name)];
     for (const [day, entry] of made)
       if (
-        (one.keepsHistory && !one.versions) || // since when its rows are so is not part of its digest
+        isStamped(one) || // since when its rows are so is not part of its digest
         before.get(day)?.content.digest !== entry.content.digest ||
         (await isDamaged(session, one, before.get(day)))
       )
