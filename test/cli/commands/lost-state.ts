@@ -1,5 +1,5 @@
 /** An installation whose state is lost or damaged in every way there is. */
-import { open, rm, stat, writeFile } from 'node:fs/promises';
+import { open, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { sql } from 'kysely';
 import { expect } from 'vitest';
@@ -31,4 +31,20 @@ export async function lose({ home }: World): Promise<void> {
 export async function replace(world: World, text: string): Promise<void> {
   await lose(world);
   await writeFile(path.join(world.home, 'state.db'), text);
+}
+
+/** Every command says by name that the state is lost or damaged, and the one command brings it back. */
+export async function expectBroughtBack(world: World, was: string): Promise<void> {
+  for (const words of [['run'], ['status'], ['rebuild'], ['verify']]) {
+    const { code, err } = await typedIn(world, words);
+    expect([code, err]).toEqual([1, expect.stringContaining(path.join(world.home, 'state.db'))]);
+    expect(err).toContain('partner-etl rebuild --state');
+  }
+  const doctor = await typedIn(world, ['doctor']);
+  expect(doctor.out).toMatch(/broken +state .*state\.db.*\n.*rebuild --state/);
+  const { code, out } = await typedIn(world, ['rebuild', '--state', '--json']);
+  expect([code, JSON.parse(out)]).toMatchObject([0, { was: { is: was }, backup: { day: '2026-03-20' }, unsound: [] }]);
+  const aside = (await readdir(world.home)).filter((name) => name.startsWith('state.db.damaged-'));
+  expect(aside.length > 0).toBe(was === 'damaged');
+  expect((await typedIn(world, ['doctor'])).out).toMatch(/ok +state .*sound; newest backup of 2026-03-20/);
 }

@@ -1,11 +1,10 @@
 /** The state lost or damaged: said by name, brought back by one command. Every way of damage and every night after it: test/proof/cli. */
-import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { fileLocks } from '../../../src/store/file-locks.ts';
 import type { World } from '../../support/nights.ts';
 import { typedIn } from '../typed.ts';
-import { damage, openRunWorld } from './lost-state.ts';
+import { damage, expectBroughtBack, openRunWorld } from './lost-state.ts';
 
 let world: World;
 const at = (name: string) => path.join(world.home, name);
@@ -20,20 +19,7 @@ beforeEach(() => restore());
 
 test('damaged, every command says so by name, and the one command brings it back; the next night ends right', async () => {
   await damage(world);
-  for (const words of [['run'], ['status'], ['rebuild'], ['verify']]) {
-    const { code, err } = await typedIn(world, words);
-    expect([code, err]).toEqual([1, expect.stringContaining(at('state.db'))]);
-    expect(err).toContain('partner-etl rebuild --state');
-  }
-  const doctor = await typedIn(world, ['doctor']);
-  expect(doctor.out).toMatch(/broken +state .*state\.db.*\n.*rebuild --state/);
-  const { code, out } = await typedIn(world, ['rebuild', '--state', '--json']);
-  expect([code, JSON.parse(out)]).toMatchObject([
-    0,
-    { was: { is: 'damaged' }, backup: { day: '2026-03-20' }, unsound: [] },
-  ]);
-  expect((await readdir(world.home)).filter((name) => name.startsWith('state.db.damaged-'))).not.toEqual([]);
-  expect((await typedIn(world, ['doctor'])).out).toMatch(/ok +state .*sound; newest backup of 2026-03-20/);
+  await expectBroughtBack(world, 'damaged');
   world.passDays(1);
   expect((await typedIn(world, ['run'])).code).toBe(0);
   expect((await typedIn(world, ['verify'])).code).toBe(0);

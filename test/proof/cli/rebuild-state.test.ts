@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod';
 import { restoreState } from '../../../src/store/backups.ts';
 import { readMemo, writeMemo } from '../../../src/store/memo.ts';
-import { damage, lose, openRunWorld, replace } from '../../cli/commands/lost-state.ts';
+import { damage, expectBroughtBack, lose, openRunWorld, replace } from '../../cli/commands/lost-state.ts';
 import { typedIn } from '../../cli/typed.ts';
 import type { World } from '../../support/nights.ts';
 
@@ -30,21 +30,7 @@ const WAYS: readonly (readonly [string, (world: World) => Promise<void>, string]
 describe.each(WAYS)('%s', (_, harm, was) => {
   test('every command says so by name, and the one command brings it back', async () => {
     await harm(world);
-    for (const words of [['run'], ['status'], ['rebuild'], ['verify']]) {
-      const { code, err } = await typedIn(world, words);
-      expect([code, err]).toEqual([1, expect.stringContaining(at('state.db'))]);
-      expect(err).toContain('partner-etl rebuild --state');
-    }
-    const doctor = await typedIn(world, ['doctor']);
-    expect(doctor.out).toMatch(/broken +state .*state\.db.*\n.*rebuild --state/);
-    const { code, out } = await typedIn(world, ['rebuild', '--state', '--json']);
-    expect([code, JSON.parse(out)]).toMatchObject([
-      0,
-      { was: { is: was }, backup: { day: '2026-03-20' }, unsound: [] },
-    ]);
-    const aside = (await readdir(world.home)).filter((name) => name.startsWith('state.db.damaged-'));
-    expect(aside.length > 0).toBe(was === 'damaged');
-    expect((await typedIn(world, ['doctor'])).out).toMatch(/ok +state .*sound; newest backup of 2026-03-20/);
+    await expectBroughtBack(world, was);
   });
 });
 
