@@ -5,12 +5,13 @@ import type { Command } from 'commander';
 import { stringify } from 'yaml';
 import { openApp } from '../../app.ts';
 import { loadConfig } from '../../config.ts';
+import type { Clock } from '../../core/clock.ts';
 import { addDays, type Day, dayAt } from '../../core/days.ts';
 import { isInstalled } from '../../disk/package-root.ts';
 import type { RunContext } from '../../run/context.ts';
 import { runNight } from '../../run/night.ts';
 import type { RunOutcome } from '../../run/session.ts';
-import { startSandbox } from '../../sandbox/sandbox.ts';
+import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
 import type { AdminPlace } from '../../serve/admin-server.ts';
 import type { Target } from '../../warehouse/target.ts';
 import { untilAborted, writeEans } from '../commands/sandbox.ts';
@@ -49,7 +50,16 @@ async function demo(cli: CliContext, options: DemoOptions): Promise<void> {
   const home = path.resolve(cli.cwd, options.home);
   const clock = demoClock(cli.clock, options.today, await readDemo(home), SERVICE_ZONE);
   const sandbox = await startSandbox({ seed: 7, ordersPerDay: options.ordersPerDay, now: () => clock.now() });
-  cli.stdout.write(`The partner service is played by a sandbox on ${sandbox.baseUrl}.\n`);
+  try {
+    cli.stdout.write(`The partner service is played by a sandbox on ${sandbox.baseUrl}.\n`);
+    await nightOf(cli, options, sandbox, clock);
+  } finally {
+    await sandbox.close(); // Left open, it would keep the process.
+  }
+}
+
+async function nightOf(cli: CliContext, options: DemoOptions, sandbox: Sandbox, clock: Clock): Promise<void> {
+  const home = path.resolve(cli.cwd, options.home);
   const env = {
     PARTNER_BASE_URL: sandbox.baseUrl,
     PARTNER_AUTH_URL: sandbox.authUrl,
@@ -73,7 +83,6 @@ async function demo(cli: CliContext, options: DemoOptions): Promise<void> {
     else await servePage(cli, app.context, { ...config.serve, port: options.port ?? config.serve.port });
   } finally {
     await app.close();
-    await sandbox.close();
   }
 }
 

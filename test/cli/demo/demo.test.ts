@@ -1,5 +1,5 @@
 /** What `npm start` runs: the README promises that the same night again changes nothing, and that the commands it names work as they stand. */
-import { rm, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/core/clock.ts';
@@ -12,6 +12,16 @@ const { typed, demo } = scene;
 
 const IS_DEMO = /^There are neither settings nor credentials: this is the demo's data, data\/demo/;
 const COUNT = ['sql', 'SELECT count(*) AS n FROM warehouse.fact_order_item'];
+
+test('a demo that cannot begin leaves no service behind, which would keep the process', async () => {
+  const home = path.join(scene.cwd, 'broken');
+  await mkdir(home);
+  await writeFile(path.join(home, 'state.db'), 'no database');
+  const { code, out } = await typed(['demo', '--home', home]);
+  expect(code).toBe(1);
+  const service = /sandbox on (http:\S+)\.\n/.exec(out)?.[1] ?? '';
+  await expect(fetch(service)).rejects.toThrow('fetch failed');
+});
 
 test('before there is a demo nothing is taken for one', async () => {
   expect((await typed(['status'])).err).not.toMatch(IS_DEMO);
