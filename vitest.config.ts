@@ -24,7 +24,7 @@ export default defineConfig({
     pool: 'forks',
     // The files share nothing but modules: to load those afresh for each took a third of the suite's CPU.
     isolate: false,
-    maxWorkers: 2,
+    maxWorkers: 3,
     testTimeout: HANG_MS,
     hookTimeout: HANG_MS,
     teardownTimeout: 10_000,
