@@ -7,6 +7,7 @@ import { type Log, logWith } from './core/log.ts';
 import type { Progress } from './core/progress.ts';
 import type { FetchRecord } from './core/records.ts';
 import { noTracer, type Tracer } from './core/tracer.ts';
+import { engineSize, warehouseSize } from './engine/size.ts';
 import { openMasking } from './extras/masking/masking.ts';
 import { Lake } from './lake/lake.ts';
 import { PartnerClient } from './partner/client.ts';
@@ -59,6 +60,7 @@ export async function openApp(world: Surroundings): Promise<App> {
   const context: RunContext = {
     paths,
     timeZone: config.timeZone,
+    engine: engineSize(config.engine),
     today: todayOf(config, clock),
     guard: config.guards.shrink,
     retention: config.retention,
@@ -109,7 +111,14 @@ async function makeHome(root: string): Promise<void> {
 function openTargets(config: Config, clock: Clock, installation: () => Promise<string>): Target[] {
   const workDir = config.home.work;
   const targets: Target[] = [];
-  const shared = { workDir, clock, pipelines: config.declared, settings: { subIdGrammar: config.subIds.grammar } };
+  const engine = warehouseSize(engineSize(config.engine));
+  const shared = {
+    workDir,
+    engine,
+    clock,
+    pipelines: config.declared,
+    settings: { subIdGrammar: config.subIds.grammar },
+  };
   if (config.targets.duckdb) targets.push(openDuckdbTarget({ file: config.home.warehouse, ...shared }));
   // The DuckDB file lies in the home, whose locks keep others out.
   const settings = { ...shared.settings, installation };

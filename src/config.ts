@@ -101,6 +101,8 @@ export interface Config extends Partners {
   /** What whoever looks at the status page must know; null: none is set. A secret. */
   readonly pageToken: string | null;
   readonly push: PushSettings;
+  /** What DuckDB may use of the machine; null: see src/engine/size.ts. */
+  readonly engine: Settings['engine'];
   readonly targets: TargetSettings;
   /** The grammar is checked; null: sub-IDs are not taken apart. */
   readonly subIds: { readonly grammar: string | null };
@@ -179,6 +181,7 @@ export async function loadConfig(sources: ConfigSources): Promise<Config> {
     serve: settings.serve,
     pageToken: page.secret,
     subIds: settings.subIds,
+    engine: settings.engine,
     targets: { duckdb: settings.targets.duckdb.enabled, postgresUrl: fromEnv.postgresUrl },
     guards: settings.guards,
     retention: settings.retention,

@@ -110,6 +110,10 @@ export const settingsSchema = (pipelines: readonly Pipeline[]) =>
     serve: serveSection(),
     push: pushSection(),
     subIds: z.strictObject({ grammar: subIdGrammar().nullable() }),
+    engine: z.strictObject({
+      memoryMiB: whole(256, 1_048_576, 'MiB, or null').nullable(),
+      threads: whole(1, 1024, 'threads, or null').nullable(),
+    }),
     targets: z.strictObject({
       duckdb: z.strictObject({ enabled: yesOrNo() }),
       postgres: z.strictObject({ requireTls: yesOrNo() }),

@@ -22,12 +22,11 @@ export const LIMITS = {
   /** Bytes of the token service's answer. */
   tokenBodyBytes: 64 * KiB,
   /**
-   * Memory that DuckDB may use before it spills to disk. Below 512 its JSON reader takes only one thread (5 s instead of 2.5 s for
-   * a million items); of the 512 it really takes some 340, and the whole process stays under 700 MB.
+   * Memory that DuckDB may use before it spills to disk, unless the settings or a larger machine say more (src/engine/size.ts). Below 512
+   * its JSON reader takes only one thread (5 s instead of 2.5 s for a million items); of the 512 it really takes some 340, and the
+   * whole process stays under 700 MB.
    */
   engineMemoryMiB: 512,
-  /** The same for reading and changing a warehouse, which streams: with more it only holds more of a large publication at once. */
-  warehouseMemoryMiB: 256,
   /** Bytes of the answer that lists subscriptions, keys, or tells a process status. */
   stateAnswerBytes: 1 * MiB,
   /** Characters of each text that names a push message; four of them and a time make a key of at most 2,700 bytes. */

@@ -12,6 +12,7 @@ import { isNamed, type Pipeline, parentName } from '../core/pipeline.ts';
 import type { Progress } from '../core/progress.ts';
 import type { BudgetWait, FetchRecord } from '../core/records.ts';
 import type { Tracer } from '../core/tracer.ts';
+import type { EngineSize } from '../engine/size.ts';
 import type { Lake } from '../lake/lake.ts';
 import type { PartnerClient } from '../partner/client.ts';
 import type { Area, Calls, PartnerSettings } from '../partner/settings.ts';
@@ -23,6 +24,8 @@ import type { Target } from '../warehouse/target.ts';
 export interface RunContext {
   readonly paths: HomePaths;
   readonly timeZone: string;
+  /** What DuckDB may use of the machine. */
+  readonly engine: EngineSize;
   /** Today in the service's time zone, or the day that we pretend it is. */
   readonly today: Day;
   readonly guard: ShrinkGuard;

@@ -10,7 +10,7 @@ import { sourceOf } from './sources/index.ts';
 
 export async function nightPlans(context: RunContext, pipelines: readonly Pipeline[]): Promise<Plan[]> {
   const folder = await mkdtemp(path.join(tmpdir(), 'partner-etl-plan-'));
-  const engine = await Engine.open({ tempDir: path.join(folder, 'spill') });
+  const engine = await Engine.open({ tempDir: path.join(folder, 'spill'), ...context.engine });
   try {
     const plans: Plan[] = [];
     for (const pipeline of pipelines) plans.push(await sourceOf(pipeline).plan(context, engine, pipeline, folder));

@@ -84,7 +84,7 @@ export async function runSession(
     await context.step('run-recorded', ledger.runId);
     const folder = path.join(context.paths.work, `run-${ledger.runId}`);
     await mkdir(folder, { recursive: true });
-    const engine = await Engine.open({ tempDir: path.join(folder, 'spill') });
+    const engine = await Engine.open({ tempDir: path.join(folder, 'spill'), ...context.engine });
     try {
       const parts = sessionParts(context, ledger, engine);
       const { afresh } = publishing;

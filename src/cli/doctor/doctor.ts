@@ -5,6 +5,7 @@ import { isSentInClear } from '../../config/address.ts';
 import type { Config } from '../../config.ts';
 import { asEtlError, EXIT } from '../../core/errors.ts';
 import { AREAS } from '../../core/source.ts';
+import { engineSize, warehouseSize } from '../../engine/size.ts';
 import type { PartnerSettings } from '../../partner/settings.ts';
 import { CachedTokenSource, type TokenSource, type TokenState } from '../../partner/token.ts';
 import { endBan, pairOf } from '../../partner/token-circuit.ts';
@@ -119,9 +120,15 @@ function worldOf(
   };
 }
 
-async function checkWarehouse({ targets, home }: Config, { clock, pipelines }: CliContext): Promise<Finding> {
+async function checkWarehouse({ targets, home, engine }: Config, { clock, pipelines }: CliContext): Promise<Finding> {
   if (!targets.duckdb) return skipped('targets.duckdb.enabled is false');
-  const target = openDuckdbTarget({ file: home.warehouse, workDir: home.work, clock, pipelines });
+  const target = openDuckdbTarget({
+    file: home.warehouse,
+    workDir: home.work,
+    engine: warehouseSize(engineSize(engine)),
+    clock,
+    pipelines,
+  });
   try {
     await target.check();
     return ok((await target.exists()) ? home.warehouse : `${home.warehouse} will be made by the first run`);
@@ -130,10 +137,19 @@ async function checkWarehouse({ targets, home }: Config, { clock, pipelines }: C
   }
 }
 
-async function checkPostgres({ targets, home, timeZone }: Config, { clock, pipelines }: CliContext): Promise<Finding> {
+async function checkPostgres(
+  { targets, home, engine, timeZone }: Config,
+  { clock, pipelines }: CliContext,
+): Promise<Finding> {
   const { postgresUrl: url } = targets;
   if (url === null) return skipped('off: PARTNER_ETL_POSTGRES_URL turns it on');
-  const target = openPostgresTarget({ url, workDir: home.work, clock, pipelines });
+  const target = openPostgresTarget({
+    url,
+    workDir: home.work,
+    engine: warehouseSize(engineSize(engine)),
+    clock,
+    pipelines,
+  });
   try {
     const version = await target.check();
     const { sql, answer } = zoneQuestion(timeZone);

@@ -107,7 +107,7 @@ export async function runErase(context: RunContext, request: EraseRequest, step 
 /** What would be erased. Changes nothing, and takes no lock. Errors: `usage/nothing_to_erase`, and of what cannot be read. */
 export async function plannedErase(context: RunContext, request: EraseRequest): Promise<ErasedCounts> {
   demandValues(request);
-  const engine = await Engine.open({ tempDir: context.paths.work });
+  const engine = await Engine.open({ tempDir: context.paths.work, ...context.engine });
   try {
     const folder = path.join(context.paths.work, 'erase');
     const erasing = await Erasing.begin(context, engine, request, {

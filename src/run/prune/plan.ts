@@ -62,7 +62,7 @@ export async function planPrune(context: RunContext): Promise<PrunePlan> {
 }
 
 async function walkRawStore(context: RunContext): Promise<Walk[]> {
-  const engine = await Engine.open({ tempDir: context.paths.work });
+  const engine = await Engine.open({ tempDir: context.paths.work, ...context.engine });
   try {
     const unloaded = await unloadedSlices(context);
     const walks: Walk[] = [];

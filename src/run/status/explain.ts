@@ -132,7 +132,7 @@ export async function listRejects(
 }
 
 async function rejectsIn(context: RunContext, files: readonly string[], limit: number): Promise<RejectRecord[]> {
-  const engine = await Engine.open({ tempDir: context.paths.work });
+  const engine = await Engine.open({ tempDir: context.paths.work, ...context.engine });
   try {
     const rows = await engine.rows(
       `SELECT pipeline, slice_day::VARCHAR AS slice_day, fetch_id, item, reason, detail, raw FROM ${readParquet(files)}

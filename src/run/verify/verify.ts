@@ -65,7 +65,7 @@ export async function verify(context: RunContext, isDeep = false): Promise<Verif
   const found: Found = { differences: [], warnings: [] };
   const damaged = new Set<SliceEntry>();
   const totals = { answers: 0, pruned: 0, slices: 0, rows: 0 };
-  const engine = await Engine.open({ tempDir: context.paths.work });
+  const engine = await Engine.open({ tempDir: context.paths.work, ...context.engine });
   try {
     for (const pipeline of context.pipelines) {
       context.progress.note(`${pipeline.name}: raw`);

@@ -8,6 +8,7 @@ import { EtlError } from '../../core/errors.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
 import { noTracer, spanning } from '../../core/tracer.ts';
 import type { Engine } from '../../engine/duckdb.ts';
+import { type EngineSize, engineSize, warehouseSize } from '../../engine/size.ts';
 import { fileLocks } from '../../store/file-locks.ts';
 import { type Lock, waitLock, whoHolds } from '../../store/locks.ts';
 import { currentReceipts, recordPublication } from '../bookkeeping.ts';
@@ -46,6 +47,8 @@ export interface DuckdbTargetOptions {
   readonly file: string;
   /** Scratch space on the same file system. */
   readonly workDir: string;
+  /** What DuckDB may use; absent: what the machine has for a warehouse. */
+  readonly engine?: EngineSize;
   readonly clock: Clock;
   /** All pipelines whose tables the warehouse has. */
   readonly pipelines: readonly Pipeline[];
@@ -74,8 +77,9 @@ class DuckdbTarget implements Target {
   private readonly pipelines: readonly Pipeline[];
   private readonly settings: WarehouseSettings;
 
-  constructor({ file, workDir, clock, pipelines, settings = NO_SETTINGS }: DuckdbTargetOptions) {
-    this.warehouse = new WarehouseFile(file, workDir);
+  constructor(options: DuckdbTargetOptions) {
+    const { file, workDir, engine = warehouseSize(engineSize()), clock, pipelines, settings = NO_SETTINGS } = options;
+    this.warehouse = new WarehouseFile(file, workDir, engine);
     this.clock = clock;
     this.pipelines = pipelines;
     this.settings = settings;

@@ -23,9 +23,9 @@ import { constants } from 'node:fs';
 import { copyFile, mkdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { assert, EtlError } from '../../core/errors.ts';
-import { LIMITS } from '../../core/limits.ts';
 import { moveIntoPlace } from '../../disk/atomic.ts';
 import { Engine, quoteName, quoteText } from '../../engine/duckdb.ts';
+import type { EngineSize } from '../../engine/size.ts';
 
 /** The last reading of each file, which the next one waits for. */
 const queues = new Map<string, Promise<unknown>>();
@@ -33,7 +33,6 @@ let opened = 0;
 
 const NAME = 'warehouse.duckdb';
 const FIX = 'make it again from the lake: partner-etl rebuild --target duckdb';
-const { warehouseMemoryMiB: memoryMiB } = LIMITS;
 
 export class WarehouseFile {
   readonly path: string;
@@ -41,11 +40,13 @@ export class WarehouseFile {
   readonly lockDir: string;
   private readonly workDir: string;
   private readonly nextDir: string;
+  private readonly size: EngineSize;
 
-  constructor(file: string, workDir: string) {
+  constructor(file: string, workDir: string, size: EngineSize) {
     this.path = path.resolve(file);
     assert(path.basename(file) === NAME, `the DuckDB warehouse must be called ${NAME}, its tables are named after it`);
     this.workDir = path.resolve(workDir);
+    this.size = size;
     this.lockDir = path.join(path.dirname(this.path), 'locks');
     this.nextDir = path.join(this.workDir, 'publish-duckdb');
   }
@@ -115,7 +116,7 @@ export class WarehouseFile {
   private async openInPlace(): Promise<Engine | null> {
     if ((await sizeOf(this.wal)) !== null) return null;
     try {
-      return await Engine.open({ file: this.path, readOnly: true, tempDir: this.ownFolder(), memoryMiB });
+      return await Engine.open({ file: this.path, readOnly: true, tempDir: this.ownFolder(), ...this.size });
     } catch {
       return null; // The copy shows whether it is damaged or only in use.
     }
@@ -131,7 +132,7 @@ export class WarehouseFile {
         file: copy,
         readOnly: true,
         tempDir: path.join(this.ownFolder(), 'spill'),
-        memoryMiB,
+        ...this.size,
       });
     } catch (cause) {
       throw new EtlError('failed', 'engine_open', `DuckDB cannot open ${this.path}, nor a copy of it`, {
@@ -164,7 +165,7 @@ export class WarehouseFile {
   }
 
   openNext(next: string): Promise<Engine> {
-    return Engine.open({ file: next, tempDir: path.join(this.nextDir, 'spill'), memoryMiB });
+    return Engine.open({ file: next, tempDir: path.join(this.nextDir, 'spill'), ...this.size });
   }
 
   /**

@@ -3,10 +3,10 @@ import path from 'node:path';
 import { type Clock, isoTime } from '../../core/clock.ts';
 import type { Day } from '../../core/days.ts';
 import { EtlError } from '../../core/errors.ts';
-import { LIMITS } from '../../core/limits.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
 import { noTracer, spanning } from '../../core/tracer.ts';
 import { Engine, quoteName } from '../../engine/duckdb.ts';
+import { type EngineSize, engineSize, warehouseSize } from '../../engine/size.ts';
 import { type Bookkeeping, currentReceipts, hasBookkeeping, recordPublication } from '../bookkeeping.ts';
 import { changedSlices, changesFor, isAlways } from '../changes.ts';
 import { recordingOf } from '../check-drift.ts';
@@ -46,6 +46,8 @@ export interface PostgresTargetOptions {
   readonly url: string;
   /** Where the reader of the lake's files may spill. */
   readonly workDir: string;
+  /** What DuckDB may use; absent: what the machine has for a warehouse. */
+  readonly engine?: EngineSize;
   readonly clock: Clock;
   /** All pipelines whose tables the warehouse has. */
   readonly pipelines: readonly Pipeline[];
@@ -72,13 +74,16 @@ class PostgresTarget implements Target {
   readonly name = 'postgres';
   private readonly sessions: Sessions;
   private readonly workDir: string;
+  private readonly engine: EngineSize;
   private readonly clock: Clock;
   private readonly pipelines: readonly Pipeline[];
   private readonly settings: WarehouseSettings;
 
-  constructor({ url, workDir, clock, pipelines, settings = NO_SETTINGS }: PostgresTargetOptions) {
+  constructor(options: PostgresTargetOptions) {
+    const { url, workDir, engine = warehouseSize(engineSize()), clock, pipelines, settings = NO_SETTINGS } = options;
     this.sessions = new Sessions(url);
     this.workDir = workDir;
+    this.engine = engine;
     this.clock = clock;
     this.pipelines = pipelines;
     this.settings = settings;
@@ -204,7 +209,7 @@ class PostgresTarget implements Target {
   private async withEngine<T>(work: (engine: Engine, dir: string) => Promise<T>): Promise<T> {
     opened += 1;
     const dir = path.join(this.workDir, `postgres-${process.pid}-${opened}`);
-    const engine = await Engine.open({ tempDir: dir, memoryMiB: LIMITS.warehouseMemoryMiB });
+    const engine = await Engine.open({ tempDir: dir, ...this.engine });
     try {
       return await work(engine, dir);
     } finally {

@@ -55,6 +55,17 @@ test.each([
   expect(out).not.toBe('');
 });
 
+test('what the settings say of DuckDB holds where a warehouse is asked', async () => {
+  const settings = path.join(scene.cwd, 'engine.yaml');
+  await writeFile(settings, 'engine:\n  memoryMiB: 600\n  threads: 3\n');
+  const asked = `SELECT current_setting('threads') AS threads, current_setting('memory_limit') AS memory`;
+  const { out } = await typed(['sql', asked, '--format', 'csv'], {
+    PARTNER_ETL_HOME: path.join(scene.cwd, 'data', 'demo'),
+    PARTNER_ETL_CONFIG: settings,
+  });
+  expect(out).toBe('threads,memory\r\n3,300.0 MiB\r\n');
+});
+
 test('with any setting or credential of the installation, or data of its own, the demo is left alone', async () => {
   expect((await typed(['status'], { PARTNER_CLIENT_ID: 'mine' })).err).not.toMatch(IS_DEMO);
   expect((await typed(['status'], { PARTNER_ETL_HOME: path.join(scene.cwd, 'other') })).err).not.toMatch(IS_DEMO);

@@ -37,7 +37,7 @@ async function groupsIn(context: RunContext, files: readonly string[]): Promise<
   if (files.length === 0) return [];
   // People name the whole, also to retry.
   const wholes = new Map(context.pipelines.map((p) => [p.name, parentName(p)]));
-  const engine = await Engine.open({ tempDir: context.paths.work });
+  const engine = await Engine.open({ tempDir: context.paths.work, ...context.engine });
   try {
     const rows = await engine.rows(
       `SELECT pipeline, slice_day::VARCHAR AS slice_day, reason, arg_min(detail, item) AS detail, count(*) AS n
