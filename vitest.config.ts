@@ -24,6 +24,7 @@ export default defineConfig({
     pool: 'forks',
     // The files share nothing but modules: to load those afresh for each took a third of the suite's CPU.
     isolate: false,
+    // On two cores: a worker waits for DuckDB, Postgres or another process more than half of its time.
     maxWorkers: 3,
     testTimeout: HANG_MS,
     hookTimeout: HANG_MS,

@@ -7,7 +7,7 @@ import { type Log, logWith } from './core/log.ts';
 import type { Progress } from './core/progress.ts';
 import type { FetchRecord } from './core/records.ts';
 import { noTracer, type Tracer } from './core/tracer.ts';
-import { engineSize, warehouseSize } from './engine/size.ts';
+import { type EngineSize, engineSize } from './engine/size.ts';
 import { openMasking } from './extras/masking/masking.ts';
 import { Lake } from './lake/lake.ts';
 import { PartnerClient } from './partner/client.ts';
@@ -49,7 +49,8 @@ export async function openApp(world: Surroundings): Promise<App> {
   const paths = config.home;
   await makeHome(paths.root);
   const state = await openSqliteState(paths.database, () => demandNew(paths));
-  const targets = openTargets(config, clock, () => installationOf(state, clock));
+  const engine = engineSize(config.engine);
+  const targets = openTargets(config, engine, clock, () => installationOf(state, clock));
   const pacing = new Pacing({
     state,
     clock,
@@ -60,7 +61,7 @@ export async function openApp(world: Surroundings): Promise<App> {
   const context: RunContext = {
     paths,
     timeZone: config.timeZone,
-    engine: engineSize(config.engine),
+    engine,
     today: todayOf(config, clock),
     guard: config.guards.shrink,
     retention: config.retention,
@@ -108,10 +109,9 @@ async function makeHome(root: string): Promise<void> {
   }
 }
 
-function openTargets(config: Config, clock: Clock, installation: () => Promise<string>): Target[] {
+function openTargets(config: Config, engine: EngineSize, clock: Clock, installation: () => Promise<string>): Target[] {
   const workDir = config.home.work;
   const targets: Target[] = [];
-  const engine = warehouseSize(engineSize(config.engine));
   const shared = {
     workDir,
     engine,

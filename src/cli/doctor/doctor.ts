@@ -5,7 +5,7 @@ import { isSentInClear } from '../../config/address.ts';
 import type { Config } from '../../config.ts';
 import { asEtlError, EXIT } from '../../core/errors.ts';
 import { AREAS } from '../../core/source.ts';
-import { engineSize, warehouseSize } from '../../engine/size.ts';
+import { engineSize } from '../../engine/size.ts';
 import type { PartnerSettings } from '../../partner/settings.ts';
 import { CachedTokenSource, type TokenSource, type TokenState } from '../../partner/token.ts';
 import { endBan, pairOf } from '../../partner/token-circuit.ts';
@@ -125,7 +125,7 @@ async function checkWarehouse({ targets, home, engine }: Config, { clock, pipeli
   const target = openDuckdbTarget({
     file: home.warehouse,
     workDir: home.work,
-    engine: warehouseSize(engineSize(engine)),
+    engine: engineSize(engine),
     clock,
     pipelines,
   });
@@ -146,7 +146,7 @@ async function checkPostgres(
   const target = openPostgresTarget({
     url,
     workDir: home.work,
-    engine: warehouseSize(engineSize(engine)),
+    engine: engineSize(engine),
     clock,
     pipelines,
   });

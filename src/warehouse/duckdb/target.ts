@@ -47,7 +47,7 @@ export interface DuckdbTargetOptions {
   readonly file: string;
   /** Scratch space on the same file system. */
   readonly workDir: string;
-  /** What DuckDB may use; absent: what the machine has for a warehouse. */
+  /** What DuckDB may use of the machine, of which a warehouse takes its part; absent: as the machine has it. */
   readonly engine?: EngineSize;
   readonly clock: Clock;
   /** All pipelines whose tables the warehouse has. */
@@ -78,8 +78,8 @@ class DuckdbTarget implements Target {
   private readonly settings: WarehouseSettings;
 
   constructor(options: DuckdbTargetOptions) {
-    const { file, workDir, engine = warehouseSize(engineSize()), clock, pipelines, settings = NO_SETTINGS } = options;
-    this.warehouse = new WarehouseFile(file, workDir, engine);
+    const { file, workDir, engine = engineSize(), clock, pipelines, settings = NO_SETTINGS } = options;
+    this.warehouse = new WarehouseFile(file, workDir, warehouseSize(engine));
     this.clock = clock;
     this.pipelines = pipelines;
     this.settings = settings;

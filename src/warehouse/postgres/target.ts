@@ -46,7 +46,7 @@ export interface PostgresTargetOptions {
   readonly url: string;
   /** Where the reader of the lake's files may spill. */
   readonly workDir: string;
-  /** What DuckDB may use; absent: what the machine has for a warehouse. */
+  /** What DuckDB may use of the machine, of which a warehouse takes its part; absent: as the machine has it. */
   readonly engine?: EngineSize;
   readonly clock: Clock;
   /** All pipelines whose tables the warehouse has. */
@@ -80,10 +80,10 @@ class PostgresTarget implements Target {
   private readonly settings: WarehouseSettings;
 
   constructor(options: PostgresTargetOptions) {
-    const { url, workDir, engine = warehouseSize(engineSize()), clock, pipelines, settings = NO_SETTINGS } = options;
+    const { url, workDir, engine = engineSize(), clock, pipelines, settings = NO_SETTINGS } = options;
     this.sessions = new Sessions(url);
     this.workDir = workDir;
-    this.engine = engine;
+    this.engine = warehouseSize(engine);
     this.clock = clock;
     this.pipelines = pipelines;
     this.settings = settings;
