@@ -23,6 +23,7 @@ import { RawStore } from './store/raw.ts';
 import { openSqliteState } from './store/sqlite.ts';
 import type { State } from './store/state.ts';
 import { openDuckdbTarget } from './warehouse/duckdb/target.ts';
+import { openDucklakeTarget } from './warehouse/ducklake/target.ts';
 import { openPostgresTarget } from './warehouse/postgres/target.ts';
 import type { Target } from './warehouse/target.ts';
 
@@ -122,8 +123,9 @@ function openTargets(config: Config, engine: EngineSize, clock: Clock, installat
   if (config.targets.duckdb) targets.push(openDuckdbTarget({ file: config.home.warehouse, ...shared }));
   // The DuckDB file lies in the home, whose locks keep others out.
   const settings = { ...shared.settings, installation };
-  if (config.targets.postgresUrl)
-    targets.push(openPostgresTarget({ ...shared, url: config.targets.postgresUrl, settings }));
+  const { postgresUrl, ducklake } = config.targets;
+  if (postgresUrl) targets.push(openPostgresTarget({ ...shared, url: postgresUrl, settings }));
+  if (ducklake) targets.push(openDucklakeTarget({ ...shared, at: ducklake, settings }));
   return targets;
 }
 

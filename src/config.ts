@@ -4,7 +4,6 @@
  */
 import path from 'node:path';
 import { pipelines as shipped } from '../pipelines/index.ts';
-import { isSentInClear } from './config/address.ts';
 import { type AlertSettings, alertSecrets, readAlerts } from './config/alerts.ts';
 import { type Environment, readEnvironment, readPageToken, secretsIn, variable } from './config/environment.ts';
 import { overlay } from './config/overlay.ts';
@@ -13,6 +12,7 @@ import type { PipelineTiming } from './config/pipeline-schema.ts';
 import { type Problem, refuse } from './config/problems.ts';
 import type { Settings } from './config/schema.ts';
 import { readSettingsFile } from './config/settings-file.ts';
+import { type TargetSettings, targetsOf } from './config/targets.ts';
 import type { Clock } from './core/clock.ts';
 import { type Day, dayAt } from './core/days.ts';
 import { assert, EtlError } from './core/errors.ts';
@@ -64,12 +64,6 @@ export interface PushSettings {
   readonly keyRefreshSeconds: number;
   readonly inboxMiB: number;
   readonly refusedMiB: number;
-}
-
-export interface TargetSettings {
-  readonly duckdb: boolean;
-  /** null: Postgres is off. Holds a password. */
-  readonly postgresUrl: string | null;
 }
 
 export interface GuardSettings {
@@ -150,21 +144,11 @@ export async function loadConfig(sources: ConfigSources): Promise<Config> {
     ...[...inFiles, ...fromEnv.problems, ...pairs.problems],
     ...[...page.problems, ...alerting.problems],
   ];
-  if (settings !== null && !settings.targets.duckdb.enabled && variable(env, 'PARTNER_ETL_POSTGRES_URL') === null)
-    problems.push({
-      where: over?.name ?? base.name,
-      key: 'targets.duckdb.enabled',
-      value: 'false',
-      accepted: 'no warehouse is left: true is accepted, or set PARTNER_ETL_POSTGRES_URL',
-    });
-  if (settings?.targets.postgres.requireTls && fromEnv.postgresUrl !== null && isSentInClear(fromEnv.postgresUrl))
-    problems.push({
-      where: 'environment',
-      key: 'PARTNER_ETL_POSTGRES_URL',
-      accepted:
-        'password and rows would be sent in clear to another machine: add ?sslmode=verify-full, or set targets.postgres.requireTls to false where the network is trusted',
-    });
-  if (settings === null || alerting.alerts === null || problems.length > 0) throw refuse(problems);
+  const home = homePaths(path.resolve(cwd, variable(env, 'PARTNER_ETL_HOME') ?? 'data'));
+  const said = { env, fromEnv, file: over?.name ?? base.name };
+  const targets = settings === null ? null : targetsOf(settings, said, (name) => path.resolve(cwd, name), home);
+  problems.push(...(targets?.problems ?? []));
+  if (settings === null || targets === null || alerting.alerts === null || problems.length > 0) throw refuse(problems);
 
   const addresses = {
     baseUrl: fromEnv.baseUrl ?? settings.service.baseUrl,
@@ -172,7 +156,7 @@ export async function loadConfig(sources: ConfigSources): Promise<Config> {
   };
   const calls = callsOf(settings, pipelines);
   const config = deepFreeze({
-    home: homePaths(path.resolve(cwd, variable(env, 'PARTNER_ETL_HOME') ?? 'data')),
+    home,
     today: fromEnv.today,
     calls,
     ...partnersOf(settings, calls, addresses, pairs),
@@ -182,7 +166,7 @@ export async function loadConfig(sources: ConfigSources): Promise<Config> {
     pageToken: page.secret,
     subIds: settings.subIds,
     engine: settings.engine,
-    targets: { duckdb: settings.targets.duckdb.enabled, postgresUrl: fromEnv.postgresUrl },
+    targets: targets.settings,
     guards: settings.guards,
     retention: settings.retention,
     alerts: alerting.alerts,

@@ -19,6 +19,8 @@ export interface EnvironmentSettings {
   readonly authUrl: string | null;
   readonly today: Day | null;
   readonly postgresUrl: string | null;
+  /** postgres://…: where a DuckLake's catalog lies. */
+  readonly ducklakeUrl: string | null;
   readonly problems: readonly Problem[];
   readonly warnings: readonly string[];
 }
@@ -40,6 +42,7 @@ const NAMES = [
   'PARTNER_ETL_HOME',
   'PARTNER_ETL_CONFIG',
   'PARTNER_ETL_POSTGRES_URL',
+  'PARTNER_ETL_DUCKLAKE_URL',
   'PARTNER_ETL_PAGE_TOKEN',
   'PARTNER_ETL_PAGE_TOKEN_FILE',
   'PARTNER_ETL_ALERT_URL',
@@ -54,6 +57,7 @@ const NAMES = [
 /** Taking a shorter text out of every message would make them unreadable and hide nothing. */
 const SHORTEST_SECRET = 4;
 
+const DUCKLAKE_ADDRESS = 'an address such as ducklake:postgres://user:password@host:5432/database';
 const POSTGRES_ADDRESS = 'an address such as postgres://user:password@host:5432/database';
 
 /** A variable's value; one that is set but empty counts as not set. */
@@ -71,7 +75,9 @@ export function pretendedDay(env: Environment): Day | null {
 /** Values in the environment that nobody may ever see, also inside other texts. */
 export function secretsIn(env: Environment): string[] {
   const names = Object.keys(env).filter((name) =>
-    /^PARTNER_\w*(?:SECRET|POSTGRES_URL|PAGE_TOKEN|ALERT_(?:\w+_)?URL|SMTP_PASSWORD)$/.test(name),
+    /^(?:PARTNER_\w*(?:SECRET|POSTGRES_URL|DUCKLAKE_URL|PAGE_TOKEN|ALERT_(?:\w+_)?URL|SMTP_PASSWORD)|AWS_SECRET_ACCESS_KEY|AWS_SESSION_TOKEN)$/.test(
+      name,
+    ),
   );
   const values = [...names.map((name) => variable(env, name)), ...Object.values(otlpHeaders(env))];
   return values.flatMap((value) =>
@@ -81,7 +87,8 @@ export function secretsIn(env: Environment): string[] {
 
 /** The password inside an address, as it stands and decoded. */
 function passwordOf(text: string): string[] {
-  const password = URL.canParse(text) ? new URL(text).password : '';
+  const address = catalogOf(text) ?? text;
+  const password = URL.canParse(address) ? new URL(address).password : '';
   if (password === '') return [];
   try {
     return [password, decodeURIComponent(password)];
@@ -109,6 +116,9 @@ export function readEnvironment(env: Environment): EnvironmentSettings {
     authUrl: checked('PARTNER_AUTH_URL', isServiceAddress, SERVICE_ADDRESS, true),
     today: checked('PARTNER_ETL_TODAY', isDay, 'a day as yyyy-mm-dd', true) as Day | null,
     postgresUrl: checked('PARTNER_ETL_POSTGRES_URL', isPostgresAddress, POSTGRES_ADDRESS, false),
+    ducklakeUrl: catalogOf(
+      checked('PARTNER_ETL_DUCKLAKE_URL', (text) => catalogOf(text) !== null, DUCKLAKE_ADDRESS, false),
+    ),
     problems,
     warnings: misspelt(env),
   };
@@ -116,6 +126,12 @@ export function readEnvironment(env: Environment): EnvironmentSettings {
 
 function isPostgresAddress(text: string): boolean {
   return /^postgres(?:ql)?:$/.test(URL.canParse(text) ? new URL(text).protocol : '');
+}
+
+/** The address behind `ducklake:`, as DuckDB spells it (`ducklake:postgres:postgres://…`) or shorter; null: it is none. */
+function catalogOf(text: string | null): string | null {
+  const [, address = ''] = /^ducklake:(?:postgres:(?=postgres(?:ql)?:))?(.*)$/s.exec(text ?? '') ?? [];
+  return isPostgresAddress(address) ? address : null;
 }
 
 function misspelt(env: Environment): string[] {

@@ -9,6 +9,7 @@ import type { Area } from '../core/source.ts';
 import { SUB_ID_GRAMMAR, subIdParts } from '../core/sub-id-grammar.ts';
 import { isServiceAddress, SERVICE_ADDRESS } from './address.ts';
 import { alertsSection } from './alerts-schema.ts';
+import { ducklakeSection } from './ducklake-schema.ts';
 import { callSections, pipelineSections } from './pipeline-schema.ts';
 import { pushSection } from './push-schema.ts';
 import { retentionSection } from './retention-schema.ts';
@@ -113,10 +114,12 @@ export const settingsSchema = (pipelines: readonly Pipeline[]) =>
     engine: z.strictObject({
       memoryMiB: whole(256, 1_048_576, 'MiB, or null').nullable(),
       threads: whole(1, 1024, 'threads, or null').nullable(),
+      extensions: z.string().min(1).nullable(),
     }),
     targets: z.strictObject({
       duckdb: z.strictObject({ enabled: yesOrNo() }),
       postgres: z.strictObject({ requireTls: yesOrNo() }),
+      ducklake: ducklakeSection(),
     }),
     guards: z.strictObject({
       shrink: z.strictObject({ minRows: whole(1, 1_000_000_000, 'rows'), keepRatio: ratio() }),

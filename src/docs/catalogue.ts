@@ -37,7 +37,7 @@ export async function readCatalogue(
   try {
     // The name of the file warehouse.duckdb; see src/warehouse/schema/marts.ts.
     await engine.run(`ATTACH ':memory:' AS warehouse; USE warehouse`);
-    await migrateDuckdb(engine, pipelines, clock);
+    await migrateDuckdb(engine, { pipelines, clock, afresh: true, target: 'duckdb' });
     return [...(await relationsIn(engine)), ...(await functionsIn(engine))];
   } finally {
     engine.close();

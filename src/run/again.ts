@@ -42,7 +42,7 @@ export function runRebuild(context: RunContext, name: string | undefined): Promi
   const targets = context.targets.filter((t) => name === undefined || t.name === name);
   if (targets.length === 0)
     throw new EtlError('usage', 'no_target', name ? `no target "${name}" is switched on` : 'no target is switched on', {
-      hint: `switched on: ${context.targets.map((t) => t.name).join(', ') || 'none'}; Postgres needs PARTNER_ETL_POSTGRES_URL`,
+      hint: `switched on: ${context.targets.map((t) => t.name).join(', ') || 'none'}; Postgres needs PARTNER_ETL_POSTGRES_URL, DuckLake PARTNER_ETL_DUCKLAKE_URL`,
     });
   const command = name === undefined ? 'rebuild' : `rebuild --target ${name}`;
   return runSession(context, command, context.pipelines, async () => undefined, { targets, afresh: true });

@@ -21,7 +21,7 @@ import { packageRoot } from '../disk/package-root.ts';
 import { checksOfFile } from './check-family.ts';
 import { headedSql } from './headed-sql.ts';
 import { onDays } from './on-days.ts';
-import type { TargetName } from './target-name.ts';
+import type { SqlDialect, TargetName } from './target-name.ts';
 
 export interface Check {
   readonly name: string;
@@ -62,7 +62,7 @@ const ON_DAYS = /\{on_days:([a-z_][a-z0-9_]*)(?::([1-9]\d{0,2}))?\}/g;
  * The checks for an engine, by name. `own` is the folder with the user's; it need not be there.
  * Errors: `usage/check` for a file that is no check, with file and reason. Whether its SQL is right, only the engine can tell.
  */
-export async function readChecks(engine: TargetName, own: string, pipelines: readonly Pipeline[]): Promise<Check[]> {
+export async function readChecks(engine: SqlDialect, own: string, pipelines: readonly Pipeline[]): Promise<Check[]> {
   const shipped = path.join(await packageRoot(), 'sql', 'checks');
   const checks = new Map<string, Check>();
   for (const folder of [shipped, own])
@@ -71,7 +71,7 @@ export async function readChecks(engine: TargetName, own: string, pipelines: rea
 }
 
 /** The file for this engine alone comes behind the one for both, and so takes its place. */
-async function checksIn(folder: string, engine: TargetName, pipelines: readonly Pipeline[]): Promise<Check[]> {
+async function checksIn(folder: string, engine: SqlDialect, pipelines: readonly Pipeline[]): Promise<Check[]> {
   const names = (await namesIn(folder)).filter((name) => name.endsWith('.sql')).sort();
   const named = pipelines.map((pipeline) => pipeline.name);
   const checks: Check[] = [];

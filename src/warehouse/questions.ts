@@ -10,7 +10,7 @@ import path from 'node:path';
 import { EtlError } from '../core/errors.ts';
 import { packageRoot } from '../disk/package-root.ts';
 import { headedSql } from './headed-sql.ts';
-import type { TargetName } from './target-name.ts';
+import type { SqlDialect } from './target-name.ts';
 
 export interface Question {
   readonly number: number;
@@ -25,7 +25,7 @@ export interface Question {
 const FILE = /^(\d{2})_([a-z0-9]+(?:_[a-z0-9]+)*)(?:\.(duckdb|postgres))?\.sql$/;
 
 /** The questions for an engine, by number. Errors: `bug/question` for a file that is none, with file and reason. */
-export async function readQuestions(engine: TargetName): Promise<Question[]> {
+export async function readQuestions(engine: SqlDialect): Promise<Question[]> {
   const folder = path.join(await packageRoot(), 'sql', 'questions');
   const names = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort();
   const found = new Map<number, Question>();

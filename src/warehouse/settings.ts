@@ -36,7 +36,7 @@ export async function demandOwn(db: Bookkeeping, { installation }: WarehouseSett
     'other_installation',
     'this warehouse is filled by another installation of partner-etl',
     {
-      hint: 'give each a database of its own; where this one is to take it over, and what the other has loaded is to go: partner-etl rebuild --target postgres',
+      hint: 'give each a database, or a targets.ducklake.schema, of its own; where this one is to take it over, and what the other has loaded is to go: partner-etl rebuild --target NAME',
     },
   );
 }

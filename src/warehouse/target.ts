@@ -224,6 +224,15 @@ export interface Target extends Reading {
    */
   erase(erasure: Erasure): Promise<number>;
 
+  /** Of a warehouse that can still be read as it was: how many of its older snapshots retention lets go; null: it keeps none. */
+  oldSnapshots(): Promise<number | null>;
+
+  /**
+   * Lets them go, with every file that only they name or nobody does, and makes one file of many small ones. What readers see now stays as
+   * it is. Nothing where it keeps none. Errors: `locked/publish`, `retry/…`, `failed/…`.
+   */
+  tidy(): Promise<void>;
+
   /** Checks rights and version without changing anything; throws an EtlError with the fix. Returns the engine's version. */
   check(): Promise<string>;
 

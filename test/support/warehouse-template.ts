@@ -22,7 +22,7 @@ async function makeTemplate(): Promise<string> {
   const file = path.join(folder, 'warehouse.duckdb');
   const engine = await Engine.open({ file, tempDir: path.join(folder, 'spill') });
   try {
-    await migrateDuckdb(engine, pipelines, systemClock);
+    await migrateDuckdb(engine, { pipelines, clock: systemClock, afresh: true, target: 'duckdb' });
   } finally {
     engine.close();
   }

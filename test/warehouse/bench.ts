@@ -5,12 +5,14 @@ import { type Clock, systemClock } from '../../src/core/clock.ts';
 import type { Pipeline } from '../../src/core/pipeline.ts';
 import type { WarehouseSettings } from '../../src/warehouse/settings.ts';
 import type { Target } from '../../src/warehouse/target.ts';
-import type { TargetName } from '../../src/warehouse/target-name.ts';
+import type { SqlDialect, TargetName } from '../../src/warehouse/target-name.ts';
 import { SliceMaker } from '../support/slices.ts';
 
 /** One warehouse: without rows, or not there yet. */
 export interface Warehouse {
-  readonly engine: TargetName;
+  readonly name: TargetName;
+  /** In whose SQL it is spoken to. */
+  readonly engine: SqlDialect;
   /** A new target on the same warehouse, as another process would have it, perhaps with other declarations; closed with the warehouse. */
   open(clock?: Clock, settings?: WarehouseSettings, declared?: readonly Pipeline[]): Target;
   /** Runs a statement through a connection of its own, past the target. */

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { pipelines } from '../../pipelines/index.ts';
 import type { Day } from '../../src/core/days.ts';
 import { readChecks, sqlOn } from '../../src/warehouse/checks.ts';
-import type { TargetName } from '../../src/warehouse/target-name.ts';
+import type { SqlDialect } from '../../src/warehouse/target-name.ts';
 
 const HEADER = { severity: 'block', about: 'a is a', pipeline: 'orders', fix: 'look' };
 const text = (header: Readonly<Record<string, string>>, sql = 'SELECT 1') =>
@@ -18,8 +18,8 @@ beforeEach(async () => {
 afterEach(() => rm(own, { recursive: true }));
 
 const write = (name: string, content: string) => writeFile(path.join(own, name), content);
-const read = (engine: TargetName = 'duckdb') => readChecks(engine, own, pipelines);
-const named = async (name: string, engine?: TargetName) => (await read(engine)).filter((check) => check.name === name);
+const read = (engine: SqlDialect = 'duckdb') => readChecks(engine, own, pipelines);
+const named = async (name: string, engine?: SqlDialect) => (await read(engine)).filter((check) => check.name === name);
 
 describe('checks are read', () => {
   test('those that ship, for both engines alike, without a folder of the user', async () => {

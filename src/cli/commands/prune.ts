@@ -33,7 +33,11 @@ const WHY: Readonly<Record<Stay, string>> = {
   young: 'neither old enough, nor is the raw store too large',
 };
 
-function printPrune(cli: CliContext, { answers, kept, unnamed, files, runs }: PrunePlan, asJson: boolean): void {
+function printPrune(
+  cli: CliContext,
+  { answers, kept, unnamed, files, runs, snapshots }: PrunePlan,
+  asJson: boolean,
+): void {
   cli.screen.settle();
   const listed = [...answers, ...unnamed].map((a) => ({
     pipeline: a.pipeline,
@@ -42,7 +46,11 @@ function printPrune(cli: CliContext, { answers, kept, unnamed, files, runs }: Pr
     bytes: a.bytes,
   }));
   if (asJson)
-    printJson(cli.stdout, { deleted: [...listed, ...files, ...runs.map((run) => ({ kind: 'run', run }))], kept });
+    printJson(cli.stdout, {
+      deleted: [...listed, ...files, ...runs.map((run) => ({ kind: 'run', run }))],
+      kept,
+      snapshots: Object.fromEntries(snapshots),
+    });
   if (asJson || cli.verbosity.quiet) return;
   const sums = new Map<string, { answers: number; bytes: number }>();
   const add = (what: string, count: number, bytes: number) => {
@@ -53,6 +61,7 @@ function printPrune(cli: CliContext, { answers, kept, unnamed, files, runs }: Pr
   for (const u of unnamed) add(`remains of ${u.pipeline}`, 1, u.bytes);
   for (const f of files) add(`${f.kind} files`, 1, f.bytes);
   if (runs.length > 0) add('records of runs', runs.length, 0);
+  for (const [target, count] of snapshots) if (count > 0) add(`snapshots of ${target}`, count, 0);
   const right = 'right' as const;
   const columns = [
     { title: 'what' },

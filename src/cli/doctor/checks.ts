@@ -22,6 +22,8 @@ export interface DoctorWorld {
   readonly warehouse: () => Promise<Finding>;
   /** The Postgres that is turned on: its version, our rights, its time zones. */
   readonly postgres: () => Promise<Finding>;
+  /** The DuckLake that is turned on: extensions, the catalog's server, our rights. */
+  readonly ducklake: () => Promise<Finding>;
   /** Whether push messages can come in. */
   readonly receiver: () => Promise<Finding>;
   /** What lies on disk of the token, without asking for one. */
@@ -55,6 +57,7 @@ export async function runChecks(world: DoctorWorld): Promise<NamedFinding[]> {
     ['warehouse', world.warehouse],
     ['time zone', () => checkTimeZone(world.config.timeZone)],
     ['postgres', world.postgres],
+    ['ducklake', world.ducklake],
     ['receiver', world.receiver],
     ['signatures', checkSignatures],
     ['credentials', () => checkCredentials(world.config)],

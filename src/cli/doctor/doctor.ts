@@ -14,6 +14,7 @@ import { demandNew } from '../../store/backups.ts';
 import { openSqliteState } from '../../store/sqlite.ts';
 import type { State } from '../../store/state.ts';
 import { openDuckdbTarget } from '../../warehouse/duckdb/target.ts';
+import { openDucklakeTarget } from '../../warehouse/ducklake/target.ts';
 import { openPostgresTarget } from '../../warehouse/postgres/target.ts';
 import type { CliContext } from '../context.ts';
 import { addExamples } from '../help.ts';
@@ -104,6 +105,7 @@ function worldOf(
     uid: process.getuid?.() ?? null,
     warehouse: () => checkWarehouse(config, context),
     postgres: () => checkPostgres(config, context),
+    ducklake: () => checkDucklake(config, context),
     receiver: () => checkReceiver(config.push, clock.now()),
     tokenState: async () => {
       if (!(await isThere(config.home.database))) return ok('none on disk, and none was asked for yet');
@@ -160,6 +162,20 @@ async function checkPostgres(
       `${timeZone} shows ${shown} in this Postgres and ${answer} in Node`,
       'bring the time zone data of the server up to date (package tzdata)',
     );
+  } finally {
+    await target.close();
+  }
+}
+
+async function checkDucklake({ targets, home, engine }: Config, { clock, pipelines }: CliContext): Promise<Finding> {
+  const { ducklake: at } = targets;
+  if (at === null) return skipped('off: PARTNER_ETL_DUCKLAKE_URL turns it on');
+  const target = openDucklakeTarget({ at, workDir: home.work, engine: engineSize(engine), clock, pipelines });
+  try {
+    const version = await target.check();
+    const { host, pathname } = new URL(at.catalogUrl);
+    const where = `${at.schema} in ${host}${pathname}, files in ${at.data}`;
+    return ok(`DuckDB ${version}, ${(await target.exists()) ? where : `${where}; the first run makes it`}`);
   } finally {
     await target.close();
   }

@@ -19,7 +19,7 @@ const ROWS_ON_TERMINAL = 1000;
 export function addAnswerOptions(command: Command): Command {
   const about = "how to print; csv puts a ' before a text that a spreadsheet would take for a formula";
   return command
-    .option('--target <name>', 'duckdb or postgres; the first that is switched on when absent')
+    .option('--target <name>', 'duckdb, postgres or ducklake; the first that is switched on when absent')
     .addOption(new Option('--format <form>', about).choices(['table', 'csv', 'json']).default('table'))
     .option('--json', 'the same as --format json')
     .option(

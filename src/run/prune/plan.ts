@@ -2,6 +2,7 @@
 import { EtlError } from '../../core/errors.ts';
 import { isNamed } from '../../core/pipeline.ts';
 import { Engine } from '../../engine/duckdb.ts';
+import type { TargetName } from '../../warehouse/target-name.ts';
 import type { RunContext } from '../context.ts';
 import { agedFiles, agedRuns, type OldFile } from './files.ts';
 import { type Need, needsOf, unloadedSlices } from './needs.ts';
@@ -25,17 +26,22 @@ export interface PrunePlan {
   readonly files: readonly OldFile[];
   /** Whose records go. */
   readonly runs: readonly string[];
+  /** Of warehouses that can still be read as they were: by target, how many go. */
+  readonly snapshots: ReadonlyMap<TargetName, number>;
 }
 
 const MS_PER_DAY = 86_400_000;
 const BYTES_PER_MIB = 1024 * 1024;
 
-export function hasRetention({ retention }: Pick<RunContext, 'retention'>): boolean {
-  return Object.values(retention).some((value) => value !== null);
+/** A DuckLake grows with every publication, so it is tidied whatever else is kept. */
+export function hasRetention({ retention, targets }: Retained): boolean {
+  return Object.values(retention).some((value) => value !== null) || targets.some(({ name }) => name === 'ducklake');
 }
 
+type Retained = Pick<RunContext, 'retention' | 'targets'>;
+
 /** Errors: `usage/no_retention`. */
-export function demandRetention(context: Pick<RunContext, 'retention'>): void {
+export function demandRetention(context: Retained): void {
   if (hasRetention(context)) return;
   throw new EtlError('usage', 'no_retention', 'nothing is set under `retention`, so everything is kept', {
     hint: 'set for example retention.rawDays in config/local.yaml',
@@ -50,15 +56,25 @@ export async function planPrune(context: RunContext): Promise<PrunePlan> {
   demandRetention(context);
   const files = await agedFiles(context);
   const runs = await agedRuns(context);
+  const snapshots = await oldSnapshots(context);
   const { rawDays, rawMiB } = context.retention;
-  if (rawDays === null && rawMiB === null) return { answers: [], kept: [], unnamed: [], files, runs };
+  if (rawDays === null && rawMiB === null) return { answers: [], kept: [], unnamed: [], files, runs, snapshots };
   const walks = await walkRawStore(context);
   const free = walks.flatMap((walk) => walk.free);
   const bytes = walks.reduce((sum, walk) => sum + walk.bytes, 0);
   const answers = chosen(context, free, bytes);
   const isOld = ({ newestMs }: Doomed) => newestMs < context.clock.now() - MS_PER_DAY;
   const unnamed = walks.flatMap((walk) => walk.unnamed).filter(isOld);
-  return { answers, kept: keptOf(walks, new Set(answers)), unnamed, files, runs };
+  return { answers, kept: keptOf(walks, new Set(answers)), unnamed, files, runs, snapshots };
+}
+
+async function oldSnapshots({ targets }: RunContext): Promise<Map<TargetName, number>> {
+  const old = new Map<TargetName, number>();
+  for (const target of targets) {
+    const count = await target.oldSnapshots();
+    if (count !== null) old.set(target.name, count);
+  }
+  return old;
 }
 
 async function walkRawStore(context: RunContext): Promise<Walk[]> {

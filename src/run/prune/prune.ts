@@ -58,15 +58,15 @@ export async function pruneAfterNight(session: Session): Promise<void> {
   const plan = await plannedPrune(context);
   await carryOut(session, plan, NO_STEP);
   await writeMemo(state, MEMO, on, isoTime(clock.now()));
-  const [answers, files] = [
-    plan.answers.reduce((sum, one) => sum + one.answers, 0),
-    plan.files.length + plan.runs.length,
-  ];
-  if (answers + files > 0)
-    context.log.info(`retention deleted ${answers} answers and ${files} other files and records of runs`, {
-      answers,
-      files,
-    });
+  const sum = (counts: readonly number[]) => counts.reduce((all, one) => all + one, 0);
+  const answers = sum(plan.answers.map((one) => one.answers));
+  const files = plan.files.length + plan.runs.length;
+  const snapshots = sum([...plan.snapshots.values()]);
+  if (answers + files + snapshots > 0)
+    context.log.info(
+      `retention deleted ${answers} answers, ${files} other files and records of runs, and ${snapshots} snapshots`,
+      { answers, files, snapshots },
+    );
 }
 
 async function carryOut({ context }: Session, plan: PrunePlan, step: PruneStep): Promise<void> {
@@ -88,4 +88,5 @@ async function carryOut({ context }: Session, plan: PrunePlan, step: PruneStep):
     else await rm(path.join(context.paths.root, file), { force: true });
   }
   await deleteRuns(context.state, plan.runs);
+  for (const target of context.targets) if (!context.signal.aborted) await target.tidy();
 }

@@ -30,7 +30,7 @@ import { joinFixes, type RangeFix } from './fixes.ts';
 import { fixOver, sliceProblem } from './slice-problem.ts';
 
 export interface Difference {
-  readonly hop: 'raw' | 'lake' | 'duckdb' | 'postgres';
+  readonly hop: 'raw' | 'lake' | TargetName;
   readonly pipeline: string;
   readonly day: string | null;
   readonly problem: string;

@@ -3,11 +3,12 @@ import type { Clock } from '../../core/clock.ts';
 import { type Engine, quoteText } from '../../engine/duckdb.ts';
 import { CHECK_TIMEOUT_MS, type CheckEngine } from '../checking.ts';
 import { noCheck, unfinished } from '../checks.ts';
+import type { TargetName } from '../target-name.ts';
 
 /** What no SELECT is wrong for: no memory or no disk was left for it. */
 const NOT_ITS_FAULT = /^(?:Out of Memory|IO) Error: *([^\n]*)/;
 
-export function duckdbChecks(engine: Engine, clock: Clock): CheckEngine {
+export function duckdbChecks(engine: Engine, clock: Clock, target: TargetName): CheckEngine {
   return {
     // query() takes the text of exactly one SELECT, so nothing in it can end the statement around it.
     source: (select) => `query(${quoteText(select)})`,
@@ -32,11 +33,11 @@ export function duckdbChecks(engine: Engine, clock: Clock): CheckEngine {
       try {
         return await engine.rows(statement);
       } catch (cause) {
-        if (late) throw unfinished('duckdb', check, cause, null);
+        if (late) throw unfinished(target, check, cause, null);
         const [, lack] = NOT_ITS_FAULT.exec(messageOf(cause)) ?? [];
         throw lack === undefined
           ? noCheck(check.file, messageOf(cause), cause)
-          : unfinished('duckdb', check, cause, lack);
+          : unfinished(target, check, cause, lack);
       } finally {
         done.abort();
         await watch;

@@ -3,10 +3,14 @@ import path from 'node:path';
 import { type Engine, quoteList } from '../../engine/duckdb.ts';
 import { literalPath } from '../slice-files.ts';
 
-/** For as long as the engine is open: DuckDB does not take it back. Only these files may still be read, with others beside them. */
+/** For as long as the engine is open: DuckDB does not take it back. Only these files may still be read, with others beside them, and what the warehouse itself lies in. */
 export async function confine(engine: Engine, files: readonly string[] = []): Promise<void> {
   const folders = new Set(files.flatMap((file) => [file, literalPath(file)].map((one) => `${path.dirname(one)}/`)));
-  if (folders.size > 0) await engine.run(`SET allowed_directories = ${quoteList([...folders])}`);
+  if (folders.size > 0) {
+    const { known } = await engine.row(`SELECT to_json(current_setting('allowed_directories')) AS known`);
+    const all = [...(JSON.parse(String(known)) as string[]), ...folders];
+    await engine.run(`SET allowed_directories = ${quoteList(all)}`);
+  }
   await engine.run('SET enable_external_access = false');
   await engine.run('SET lock_configuration = true');
 }

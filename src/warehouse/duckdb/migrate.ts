@@ -18,41 +18,48 @@ import {
   thingsOf,
 } from '../schema/schema.ts';
 import { createTable, differingTable, type TablesDue, tablesDue } from '../schema/tables.ts';
+import type { TargetName } from '../target-name.ts';
 import { duckdbBookkeeping } from './dialect.ts';
+
+export interface Migrating {
+  readonly pipelines: readonly Pipeline[];
+  readonly clock: Clock;
+  /** Everything is loaded anew afterwards. */
+  readonly afresh: boolean;
+  /** DuckLake keeps no comments on functions and on columns of views. */
+  readonly target: TargetName;
+}
 
 /**
  * Whether anything but a comment was changed. Tables that would have to be made anew are refused, unless they hold nothing or the
  * warehouse is made `afresh`. Errors: `failed/migration_changed`, `failed/newer_schema`, `failed/table_differs`.
  */
-export async function migrateDuckdb(
-  engine: Engine,
-  pipelines: readonly Pipeline[],
-  clock: Clock,
-  afresh = false,
-): Promise<boolean> {
+export async function migrateDuckdb(engine: Engine, { pipelines, clock, afresh, target }: Migrating): Promise<boolean> {
   // To read the dictionary takes tens of milliseconds the first time, which DuckDB is at work.
   const [dictionary, schema] = await Promise.all([readDictionary(pipelines), readSchema('duckdb', pipelines)]);
+  const isLake = target === 'ducklake';
   const found = await foundThings(engine); // 13 ms: asked again only where something was made
-  const isChanged = await makeCatalogue(engine, schema, found, isoTime(clock.now()), afresh);
+  const isChanged = await makeCatalogue(engine, { schema, found, at: isoTime(clock.now()), afresh, target });
   const there = isChanged ? await foundThings(engine) : found;
-  const comments = commentsDue(declaredComments(pipelines, dictionary), there);
+  const kept = isLake ? there.filter(({ kind, column }) => kind === 'TABLE' || column === null) : there;
+  const comments = commentsDue(declaredComments(pipelines, dictionary), kept);
   if (comments.length > 0) await plainly(engine, () => engine.run(comments.join(';\n')));
-  await commentFunctions(engine, dictionary);
+  if (!isLake) await commentFunctions(engine, dictionary);
   return isChanged;
 }
 
+interface Making extends Pick<Migrating, 'afresh' | 'target'> {
+  readonly schema: Schema;
+  readonly found: readonly FoundThing[];
+  readonly at: string;
+}
+
 /** Bookkeeping, tables, views and functions, in one commit; whether there was anything to do. */
-async function makeCatalogue(
-  engine: Engine,
-  schema: Schema,
-  found: readonly FoundThing[],
-  at: string,
-  afresh: boolean,
-): Promise<boolean> {
+async function makeCatalogue(engine: Engine, { schema, found, at, afresh, target }: Making): Promise<boolean> {
   const db = duckdbBookkeeping(engine.connection);
   const pending = await pendingIn(db, schema);
   const tables = tablesDue(schema.pipelines, tablesAmong(found), 'duckdb');
-  const anew = await remaking(engine, tables, afresh);
+  const anew = await remaking(engine, tables, afresh, target);
   const isMade = tables.missing.length + tables.changes.length + anew.length === 0;
   if (isMade && pending.length === 0 && (await recordedCatalogue(db))?.sha256 === schema.sha256) return false;
   await plainly(engine, async () => {
@@ -77,10 +84,15 @@ async function makeCatalogue(
 }
 
 /** The pipelines whose tables are made anew. Errors: `failed/table_differs`. */
-async function remaking(engine: Engine, { differing }: TablesDue, afresh: boolean): Promise<Pipeline[]> {
+async function remaking(
+  engine: Engine,
+  { differing }: TablesDue,
+  afresh: boolean,
+  target: TargetName,
+): Promise<Pipeline[]> {
   for (const table of afresh ? [] : differing) {
     const { held } = await engine.row(`SELECT count(*) AS held FROM main.${quoteName(table.pipeline.table)}`);
-    if (held !== 0n) throw differingTable('duckdb', table);
+    if (held !== 0n) throw differingTable(target, table);
   }
   return differing.map(({ pipeline }) => pipeline);
 }

@@ -1,4 +1,4 @@
-/** What a DuckDB warehouse says of itself, asked of one opening of its file. */
+/** What a DuckDB warehouse says of itself, asked of one opening. */
 import type { Clock } from '../../core/clock.ts';
 import type { Day } from '../../core/days.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
@@ -16,11 +16,11 @@ import { duckdbChecks } from './check-engine.ts';
 import { confine } from './confine.ts';
 import { duckdbBookkeeping } from './dialect.ts';
 import { differingRows } from './differing-rows.ts';
-import type { WarehouseFile } from './warehouse-file.ts';
+import type { DuckdbStore } from './store.ts';
 
 export interface DuckdbReadingOptions {
-  readonly warehouse: WarehouseFile;
-  /** The open file; null where there is none yet. */
+  readonly warehouse: DuckdbStore;
+  /** What is open; null where there is none yet. */
   readonly engine: Engine | null;
   readonly clock: Clock;
   /** All pipelines whose tables the warehouse has. */
@@ -68,7 +68,7 @@ export class DuckdbReading implements Reading {
   broken(checks: readonly Check[]): Promise<readonly BrokenCheck[]> {
     return this.ask<readonly BrokenCheck[]>([], async (engine) => {
       await confine(engine);
-      return runChecks(duckdbChecks(engine, this.options.clock), checks, null);
+      return runChecks(duckdbChecks(engine, this.options.clock, this.options.warehouse.name), checks, null);
     });
   }
 

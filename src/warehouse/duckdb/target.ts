@@ -1,6 +1,4 @@
-/** The DuckDB warehouse as a target: one file under the home directory, published by putting a changed copy in its place. */
-import { access, constants } from 'node:fs/promises';
-import path from 'node:path';
+/** A warehouse that DuckDB reads and writes, as a target: one file under the home directory, or a DuckLake. */
 import { version } from '@duckdb/node-api';
 import { type Clock, isoTime } from '../../core/clock.ts';
 import type { Day } from '../../core/days.ts';
@@ -9,8 +7,6 @@ import type { Pipeline } from '../../core/pipeline.ts';
 import { noTracer, spanning } from '../../core/tracer.ts';
 import type { Engine } from '../../engine/duckdb.ts';
 import { type EngineSize, engineSize, warehouseSize } from '../../engine/size.ts';
-import { fileLocks } from '../../store/file-locks.ts';
-import { type Lock, waitLock, whoHolds } from '../../store/locks.ts';
 import { currentReceipts, recordPublication } from '../bookkeeping.ts';
 import { changedSlices, changesFor, isAlways } from '../changes.ts';
 import { recordingOf } from '../check-drift.ts';
@@ -18,7 +14,7 @@ import { checkLoaded, proveChecks } from '../checking.ts';
 import type { BrokenCheck, Check } from '../checks.ts';
 import type { DifferingRows } from '../differing-rows.ts';
 import { type Erasure, eraseRows } from '../erasing.ts';
-import { NO_SETTINGS, recordSettings, settingsDiffer, type WarehouseSettings } from '../settings.ts';
+import { demandOwn, NO_SETTINGS, recordSettings, settingsDiffer, type WarehouseSettings } from '../settings.ts';
 import { checkFiles, rejectFiles, rowFiles } from '../slice-files.ts';
 import { emptying, loadAll, loadsOf } from '../slice-sql.ts';
 import type {
@@ -40,12 +36,12 @@ import { loadPipeline } from './load.ts';
 import { migrateDuckdb } from './migrate.ts';
 import { runQuery, runStream } from './query.ts';
 import { DuckdbReading } from './reading.ts';
+import type { Changed, DuckdbStore } from './store.ts';
 import { WarehouseFile } from './warehouse-file.ts';
 
-export interface DuckdbTargetOptions {
-  /** The warehouse's file, called `warehouse.duckdb`; made by the first publication. */
-  readonly file: string;
-  /** Scratch space on the same file system. */
+/** What every warehouse of DuckDB is opened with. */
+export interface WarehouseOptions {
+  /** Scratch space; for a file on the same file system. */
   readonly workDir: string;
   /** What DuckDB may use of the machine, of which a warehouse takes its part; absent: as the machine has it. */
   readonly engine?: EngineSize;
@@ -56,33 +52,43 @@ export interface DuckdbTargetOptions {
   readonly settings?: WarehouseSettings;
 }
 
-type Changed = Pick<PublishResult, 'slices' | 'rows' | 'warnings'>;
+export interface DuckdbTargetOptions extends WarehouseOptions {
+  /** The warehouse's file, called `warehouse.duckdb`; made by the first publication. */
+  readonly file: string;
+}
 
-const NOTHING: Changed = { slices: 0, rows: 0, warnings: [] };
+type Changes = Pick<PublishResult, 'slices' | 'rows' | 'warnings'>;
 
-/** Taken to change the file. */
-const PUBLISH_LOCK = 'publish-warehouse.duckdb';
-/** How long a publication waits for another one into the same file. */
-const LOCK_WAIT_MS = 30_000;
+const NOTHING: Changes = { slices: 0, rows: 0, warnings: [] };
 
 /** Nothing is opened or made before it is used. */
 export function openDuckdbTarget(options: DuckdbTargetOptions): Target {
-  return new DuckdbTarget(options);
+  const { file, workDir, engine = engineSize(), clock } = options;
+  return openTargetIn(new WarehouseFile(file, workDir, warehouseSize(engine), clock), options);
+}
+
+export function openTargetIn(
+  store: DuckdbStore,
+  options: Pick<WarehouseOptions, 'clock' | 'pipelines' | 'settings'>,
+): Target {
+  return new DuckdbTarget(store, options);
 }
 
 class DuckdbTarget implements Target {
-  readonly name = 'duckdb';
-  private readonly warehouse: WarehouseFile;
+  private readonly warehouse: DuckdbStore;
   private readonly clock: Clock;
   private readonly pipelines: readonly Pipeline[];
   private readonly settings: WarehouseSettings;
 
-  constructor(options: DuckdbTargetOptions) {
-    const { file, workDir, engine = engineSize(), clock, pipelines, settings = NO_SETTINGS } = options;
-    this.warehouse = new WarehouseFile(file, workDir, warehouseSize(engine));
+  constructor(store: DuckdbStore, { clock, pipelines, settings = NO_SETTINGS }: Parameters<typeof openTargetIn>[1]) {
+    this.warehouse = store;
     this.clock = clock;
     this.pipelines = pipelines;
     this.settings = settings;
+  }
+
+  get name() {
+    return this.warehouse.name;
   }
 
   async reading<T>(work: (warehouse: Reading) => Promise<T>): Promise<T> {
@@ -134,8 +140,8 @@ class DuckdbTarget implements Target {
 
   private async asked<T>(work: (engine: Engine) => Promise<T>): Promise<T> {
     if (await this.warehouse.exists()) return this.warehouse.read(work);
-    throw new EtlError('failed', 'no_warehouse', `there is no ${this.warehouse.path} yet`, {
-      concern: { target: this.name, file: this.warehouse.path },
+    throw new EtlError('failed', 'no_warehouse', `there is no ${this.warehouse.place} yet`, {
+      concern: { target: this.name, file: this.warehouse.place },
       hint: 'load something first: partner-etl run',
     });
   }
@@ -144,112 +150,67 @@ class DuckdbTarget implements Target {
     const startedMs = this.clock.now();
     const { changed, isDue } = await changesFor(publication, () => this.state());
     if (!isDue) return { ...NOTHING, tookMs: this.clock.now() - startedMs, copyMs: 0 };
-    const lock = await this.lock(`publishing ${publication.run.run_id}`);
+    const { run, afresh = false, watcher } = publication;
+    const how = {
+      what: `publishing ${run.run_id}`,
+      afresh,
+      onStep: (step: string) => watcher?.onStep(step),
+    };
     try {
-      return { ...(await this.replace(publication, changed)), tookMs: this.clock.now() - startedMs };
-    } finally {
-      await lock.release();
+      const { value, copyMs } = await this.warehouse.change(how, (engine) => this.change(engine, publication, changed));
+      return { ...value, copyMs, tookMs: this.clock.now() - startedMs };
+    } catch (cause) {
+      throw cause instanceof EtlError ? cause : this.warehouse.refusal(cause);
     }
   }
 
   async erase(erasure: Erasure): Promise<number> {
     if (!(await this.warehouse.exists())) return 0;
-    const dialect = { jsonType: 'JSON', facts: 'main' };
-    if (erasure.isDryRun) return this.warehouse.read((engine) => eraseRows(engine, erasure, dialect));
-    const lock = await this.lock('erasing');
-    try {
-      const engine = await this.warehouse.openNext(await this.warehouse.copyNext());
-      let erased: number;
-      let anew: string;
-      try {
-        erased = await engine.transaction(() => eraseRows(engine, erasure, dialect));
-        anew = await this.warehouse.writeAnew(engine);
-      } finally {
-        engine.close();
-      }
-      await this.warehouse.putInPlace(anew);
-      return erased;
-    } finally {
-      await this.warehouse.discardNext();
-      await lock.release();
-    }
+    const erasing = (engine: Engine) => eraseRows(engine, erasure, { jsonType: 'JSON', facts: 'main' });
+    if (erasure.isDryRun) return this.warehouse.read(erasing);
+    const { value } = await this.warehouse.change({ what: 'erasing', isTraceless: true }, async (engine) => {
+      return { value: await this.warehouse.transaction(engine, () => erasing(engine)), isWritten: true };
+    });
+    return value;
+  }
+
+  oldSnapshots(): Promise<number | null> {
+    return this.warehouse.oldSnapshots();
+  }
+
+  tidy(): Promise<void> {
+    return this.warehouse.tidy();
   }
 
   async check(): Promise<string> {
-    await this.checkFolder();
+    await this.warehouse.check();
     await this.lacking();
     return version();
   }
 
-  async close(): Promise<void> {}
-
-  private async lock(what: string): Promise<Lock> {
-    const locks = fileLocks(this.warehouse.lockDir, this.clock);
-    const lock = await waitLock(locks, PUBLISH_LOCK, what, this.clock, LOCK_WAIT_MS);
-    if (lock) return lock;
-    const who = await whoHolds(locks, PUBLISH_LOCK);
-    throw new EtlError('locked', 'publish', `${who}, is publishing into ${this.warehouse.path}`, {
-      concern: { target: this.name, file: this.warehouse.path },
-      hint: 'wait for it to end and try again',
-    });
-  }
-
-  private async replace(
-    publication: Publication,
-    slices: readonly LoadSlice[],
-  ): Promise<Omit<PublishResult, 'tookMs'>> {
-    const startedMs = this.clock.now();
-    if (publication.afresh) await this.warehouse.setAsideIfDamaged();
-    publication.watcher?.onStep('copying the file');
-    const next = await this.warehouse.copyNext();
-    const copyMs = this.clock.now() - startedMs;
-    try {
-      const engine = await this.warehouse.openNext(next);
-      let done: Changed & { readonly isWritten: boolean };
-      try {
-        done = await this.change(engine, publication, slices);
-      } finally {
-        engine.close();
-      }
-      const { isWritten, ...changed } = done;
-      if (isWritten) await this.warehouse.putInPlace(next);
-      return { ...changed, copyMs };
-    } catch (cause) {
-      if (!(cause instanceof EtlError)) await this.warehouse.proveWhole(); // What could not be changed may be a copy of what is damaged.
-      throw this.publishError(cause);
-    } finally {
-      await this.warehouse.discardNext();
-    }
-  }
-
-  private publishError(cause: unknown): EtlError {
-    if (cause instanceof EtlError) return cause;
-    const why = cause instanceof Error ? cause.message : String(cause);
-    return new EtlError('failed', 'duckdb_publish', `cannot publish into ${this.warehouse.path}: ${why}`, {
-      cause,
-      concern: { target: this.name, file: this.warehouse.path },
-      hint: 'the warehouse is as it was; see whether the disk is full: a publication needs room for a copy of the file',
-    });
+  close(): Promise<void> {
+    return this.warehouse.close();
   }
 
   private async change(
     engine: Engine,
     publication: Publication,
     slices: readonly LoadSlice[],
-  ): Promise<Changed & { readonly isWritten: boolean }> {
+  ): Promise<Changed<Changes>> {
     await checkFiles(engine, slices);
-    const isMigrated = await migrateDuckdb(engine, this.pipelines, this.clock, publication.afresh);
+    const isMigrated = await this.migrate(engine, publication.afresh ?? false);
     const db = duckdbBookkeeping(engine.connection);
     // Somebody else may have published while this one waited for the lock.
     const { afresh = false, watcher } = publication;
     const changed = await changedSlices({ slices, afresh }, () => currentReceipts(db));
     const isDue = changed.length > 0 || isAlways(publication) || isMigrated;
-    if (!isDue && !(await settingsDiffer(db, this.settings))) return { ...NOTHING, isWritten: false };
+    if (!isDue && !(await settingsDiffer(db, this.settings))) return { value: NOTHING, isWritten: false };
+    if (!afresh) await demandOwn(db, this.settings);
     await confine(engine, [...rowFiles(slices), ...rejectFiles(slices)]); // for the sake of checks, which anybody may write
-    const checks = duckdbChecks(engine, this.clock);
+    const checks = duckdbChecks(engine, this.clock, this.name);
     await proveChecks(checks, publication.checks ?? []);
     const at = isoTime(this.clock.now());
-    const loaded = await engine.transaction(async () => {
+    const loaded = await this.warehouse.transaction(engine, async () => {
       watcher?.onStep('loading');
       for (const statement of afresh ? emptying(this.pipelines, at) : []) await engine.run(statement);
       const rows = await spanning(publication.tracer ?? noTracer, 'load', { slices: changed.length }, () =>
@@ -262,24 +223,11 @@ class DuckdbTarget implements Target {
       for (const statement of recordingOf(checked, changed, at)) await engine.run(statement);
       return { rows, warnings: checked.warnings };
     });
-    watcher?.onStep('writing the file');
-    await engine.run('CHECKPOINT');
-    return { slices: changed.length, ...loaded, isWritten: true };
+    return { value: { slices: changed.length, ...loaded }, isWritten: true };
   }
 
-  private async checkFolder(): Promise<void> {
-    const folder = path.dirname(this.warehouse.path);
-    for (let there = folder; ; there = path.dirname(there)) {
-      const code = await access(there, constants.W_OK).then(
-        () => null,
-        (error: NodeJS.ErrnoException) => error.code,
-      );
-      if (code === null) return;
-      if (code !== 'ENOENT' || there === path.dirname(there))
-        throw new EtlError('failed', 'not_writable', `${there} cannot be written to (${code})`, {
-          concern: { target: this.name, file: there },
-          hint: 'give the user of partner-etl the right to write there, or set PARTNER_ETL_HOME to another folder',
-        });
-    }
+  private migrate(engine: Engine, afresh: boolean): Promise<boolean> {
+    const { clock, pipelines, name: target } = this;
+    return migrateDuckdb(engine, { pipelines, clock, afresh, target });
   }
 }

@@ -20,12 +20,17 @@
  * therefore queue, by file and not by object.
  */
 import { constants } from 'node:fs';
-import { copyFile, mkdir, rename, rm, stat } from 'node:fs/promises';
+import { access, copyFile, mkdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
+import type { Clock } from '../../core/clock.ts';
 import { assert, EtlError } from '../../core/errors.ts';
 import { moveIntoPlace } from '../../disk/atomic.ts';
 import { Engine, quoteName, quoteText } from '../../engine/duckdb.ts';
 import type { EngineSize } from '../../engine/size.ts';
+import { fileLocks } from '../../store/file-locks.ts';
+import { type Lock, waitLock, whoHolds } from '../../store/locks.ts';
+import { proveTables } from './prove.ts';
+import type { Change, Changed, DuckdbStore } from './store.ts';
 
 /** The last reading of each file, which the next one waits for. */
 const queues = new Map<string, Promise<unknown>>();
@@ -34,40 +39,44 @@ let opened = 0;
 const NAME = 'warehouse.duckdb';
 const FIX = 'make it again from the lake: partner-etl rebuild --target duckdb';
 
-export class WarehouseFile {
-  readonly path: string;
+/** Taken to change the file. */
+const PUBLISH_LOCK = 'publish-warehouse.duckdb';
+/** How long a publication waits for another one into the same file. */
+const LOCK_WAIT_MS = 30_000;
+
+export class WarehouseFile implements DuckdbStore {
+  readonly name = 'duckdb';
+  readonly place: string;
   /** Where publications take their lock: the same for all processes, whatever their work folder. */
-  readonly lockDir: string;
+  private readonly lockDir: string;
   private readonly workDir: string;
   private readonly nextDir: string;
   private readonly size: EngineSize;
+  private readonly clock: Clock;
 
-  constructor(file: string, workDir: string, size: EngineSize) {
-    this.path = path.resolve(file);
+  constructor(file: string, workDir: string, size: EngineSize, clock: Clock) {
+    this.place = path.resolve(file);
     assert(path.basename(file) === NAME, `the DuckDB warehouse must be called ${NAME}, its tables are named after it`);
     this.workDir = path.resolve(workDir);
     this.size = size;
-    this.lockDir = path.join(path.dirname(this.path), 'locks');
+    this.clock = clock;
+    this.lockDir = path.join(path.dirname(this.place), 'locks');
     this.nextDir = path.join(this.workDir, 'publish-duckdb');
   }
 
   async exists(): Promise<boolean> {
-    return (await sizeOf(this.path)) !== null;
+    return (await sizeOf(this.place)) !== null;
   }
 
-  /**
-   * Opens the current file read-only, runs `work`, closes it. Errors: `failed/engine_open` and `failed/damaged_warehouse` when it is
-   * damaged.
-   */
   async read<T>(work: (engine: Engine) => Promise<T>): Promise<T> {
-    const before = queues.get(this.path) ?? Promise.resolve();
+    const before = queues.get(this.place) ?? Promise.resolve();
     const mine = before.then(() => this.readNow(work));
     const settled = mine.catch(() => undefined);
-    queues.set(this.path, settled);
+    queues.set(this.place, settled);
     try {
       return await mine;
     } finally {
-      if (queues.get(this.path) === settled) queues.delete(this.path);
+      if (queues.get(this.place) === settled) queues.delete(this.place);
     }
   }
 
@@ -80,7 +89,6 @@ export class WarehouseFile {
     }
   }
 
-  /** Runs `work` on the open file. Errors: `failed/damaged_warehouse` in the place of what DuckDB says of a damaged file. */
   async proving<T>(engine: Engine, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
@@ -91,32 +99,103 @@ export class WarehouseFile {
     }
   }
 
-  async proveWhole(): Promise<void> {
+  private async proveWhole(): Promise<void> {
     if (await this.exists()) await this.read((engine) => this.prove(engine));
   }
 
-  /** Reads every value that the file holds: its blocks have checksums, which are only looked at when they are read. */
-  async prove(engine: Engine): Promise<void> {
+  prove(engine: Engine): Promise<void> {
+    return proveTables(engine, this.place, FIX);
+  }
+
+  /** `copyMs`: of the time, the copying of the file. */
+  async change<T>(how: Change, work: (engine: Engine) => Promise<Changed<T>>) {
+    const lock = await this.lock(how.what);
     try {
-      const tables = await engine.rows('SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal');
-      for (const { schema_name: schema, table_name: table } of tables)
-        await engine.run(
-          `SELECT bit_xor(hash(held)) FROM ${quoteName(String(schema))}.${quoteName(String(table))} AS held`,
-        );
+      const startedMs = this.clock.now();
+      if (how.afresh) await this.setAsideIfDamaged();
+      how.onStep?.('copying the file');
+      const next = await this.copyNext();
+      const copyMs = this.clock.now() - startedMs;
+      const { value, file } = await this.changeNext(next, how, work);
+      if (file !== null) await this.putInPlace(file);
+      return { value, copyMs };
     } catch (cause) {
-      throw new EtlError('failed', 'damaged_warehouse', `${this.path} is damaged`, {
-        cause,
-        concern: { file: this.path },
-        hint: FIX,
-      });
+      if (!(cause instanceof EtlError)) await this.proveWhole(); // What could not be changed may be a copy of what is damaged.
+      throw cause;
+    } finally {
+      await this.discardNext();
+      await lock.release();
     }
   }
+
+  /** The changed and closed copy; null where nothing was written. */
+  private async changeNext<T>(next: string, how: Change, work: (engine: Engine) => Promise<Changed<T>>) {
+    const engine = await this.openNext(next);
+    try {
+      const { value, isWritten } = await work(engine);
+      if (!isWritten) return { value, file: null };
+      how.onStep?.('writing the file');
+      if (how.isTraceless) return { value, file: await this.writeAnew(engine) };
+      await engine.run('CHECKPOINT');
+      return { value, file: next };
+    } finally {
+      engine.close();
+    }
+  }
+
+  private async lock(what: string): Promise<Lock> {
+    const locks = fileLocks(this.lockDir, this.clock);
+    const lock = await waitLock(locks, PUBLISH_LOCK, what, this.clock, LOCK_WAIT_MS);
+    if (lock) return lock;
+    const who = await whoHolds(locks, PUBLISH_LOCK);
+    throw new EtlError('locked', 'publish', `${who}, is publishing into ${this.place}`, {
+      concern: { target: this.name, file: this.place },
+      hint: 'wait for it to end and try again',
+    });
+  }
+
+  transaction<T>(engine: Engine, work: () => Promise<T>): Promise<T> {
+    return engine.transaction(work);
+  }
+
+  refusal(cause: unknown): EtlError {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    return new EtlError('failed', 'duckdb_publish', `cannot publish into ${this.place}: ${why}`, {
+      cause,
+      concern: { target: this.name, file: this.place },
+      hint: 'the warehouse is as it was; see whether the disk is full: a publication needs room for a copy of the file',
+    });
+  }
+
+  async oldSnapshots(): Promise<null> {
+    return null;
+  }
+
+  async tidy(): Promise<void> {}
+
+  async check(): Promise<void> {
+    const folder = path.dirname(this.place);
+    for (let there = folder; ; there = path.dirname(there)) {
+      const code = await access(there, constants.W_OK).then(
+        () => null,
+        (error: NodeJS.ErrnoException) => error.code,
+      );
+      if (code === null) return;
+      if (code !== 'ENOENT' || there === path.dirname(there))
+        throw new EtlError('failed', 'not_writable', `${there} cannot be written to (${code})`, {
+          concern: { target: this.name, file: there },
+          hint: 'give the user of partner-etl the right to write there, or set PARTNER_ETL_HOME to another folder',
+        });
+    }
+  }
+
+  async close(): Promise<void> {}
 
   /** Null where the file cannot be read in its place because another program writes into it. */
   private async openInPlace(): Promise<Engine | null> {
     if ((await sizeOf(this.wal)) !== null) return null;
     try {
-      return await Engine.open({ file: this.path, readOnly: true, tempDir: this.ownFolder(), ...this.size });
+      return await Engine.open({ file: this.place, readOnly: true, tempDir: this.ownFolder(), ...this.size });
     } catch {
       return null; // The copy shows whether it is damaged or only in use.
     }
@@ -127,7 +206,7 @@ export class WarehouseFile {
     const copy = path.join(folder, NAME);
     try {
       await mkdir(folder, { recursive: true });
-      await copyFile(this.path, copy, constants.COPYFILE_FICLONE);
+      await copyFile(this.place, copy, constants.COPYFILE_FICLONE);
       return await Engine.open({
         file: copy,
         readOnly: true,
@@ -135,9 +214,9 @@ export class WarehouseFile {
         ...this.size,
       });
     } catch (cause) {
-      throw new EtlError('failed', 'engine_open', `DuckDB cannot open ${this.path}, nor a copy of it`, {
+      throw new EtlError('failed', 'engine_open', `DuckDB cannot open ${this.place}, nor a copy of it`, {
         cause,
-        concern: { file: this.path },
+        concern: { file: this.place },
         hint: FIX,
       });
     } finally {
@@ -147,24 +226,24 @@ export class WarehouseFile {
   }
 
   /** Renames a file that DuckDB cannot read any more, so that a new one can be made; a sound one stays. For the holder of the lock. */
-  async setAsideIfDamaged(): Promise<void> {
+  private async setAsideIfDamaged(): Promise<void> {
     try {
       await this.proveWhole();
     } catch {
-      await rename(this.path, `${this.path}.damaged`);
+      await rename(this.place, `${this.place}.damaged`);
     }
   }
 
   /** Copies the current file (or none) to where it can be changed. For the holder of the lock. */
-  async copyNext(): Promise<string> {
+  private async copyNext(): Promise<string> {
     await rm(this.nextDir, { recursive: true, force: true });
     await mkdir(this.nextDir, { recursive: true });
     const next = path.join(this.nextDir, 'warehouse.next.duckdb');
-    if (await this.exists()) await copyFile(this.path, next, constants.COPYFILE_FICLONE);
+    if (await this.exists()) await copyFile(this.place, next, constants.COPYFILE_FICLONE);
     return next;
   }
 
-  openNext(next: string): Promise<Engine> {
+  private openNext(next: string): Promise<Engine> {
     return Engine.open({ file: next, tempDir: path.join(this.nextDir, 'spill'), ...this.size });
   }
 
@@ -172,7 +251,7 @@ export class WarehouseFile {
    * Copies what the open copy holds into a file of its own, and returns that: in a changed file the old bytes of rows and statistics
    * stay where nothing new was written over them. Rows keep their order, by which readers find days.
    */
-  async writeAnew(engine: Engine): Promise<string> {
+  private async writeAnew(engine: Engine): Promise<string> {
     const anew = path.join(this.nextDir, 'warehouse.anew.duckdb');
     const { name } = await engine.row('SELECT current_database() AS name');
     await engine.run('SET preserve_insertion_order = true');
@@ -184,18 +263,18 @@ export class WarehouseFile {
   }
 
   /** Puts the changed and closed copy into the place of the current file. */
-  async putInPlace(next: string): Promise<void> {
+  private async putInPlace(next: string): Promise<void> {
     assert((await sizeOf(`${next}.wal`)) === null, `${next} was closed with a write-ahead log left`);
     if ((await sizeOf(this.wal)) !== null) await rename(this.wal, path.join(this.nextDir, 'foreign.wal'));
-    await moveIntoPlace(next, this.path);
+    await moveIntoPlace(next, this.place);
   }
 
-  async discardNext(): Promise<void> {
+  private async discardNext(): Promise<void> {
     await rm(this.nextDir, { recursive: true, force: true });
   }
 
   private get wal(): string {
-    return `${this.path}.wal`;
+    return `${this.place}.wal`;
   }
 
   /** A folder of this opening alone: DuckDB's spill files have the same names in every process. */

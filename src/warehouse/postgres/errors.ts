@@ -1,11 +1,22 @@
 /** What Postgres says, sorted by what is to be done next. SQLSTATEs: https://www.postgresql.org/docs/current/errcodes-appendix.html */
 import { type ErrorKind, EtlError } from '../../core/errors.ts';
+import type { TargetName } from '../target-name.ts';
 
 interface Verdict {
   readonly kind: ErrorKind;
   readonly code: string;
   readonly hint: string;
 }
+
+/** Which Postgres speaks, for messages about it. */
+export interface Speaker {
+  readonly target: TargetName;
+  readonly speaker: string;
+  /** That names it. */
+  readonly variable: string;
+}
+
+const WAREHOUSE: Speaker = { target: 'postgres', speaker: 'Postgres', variable: 'PARTNER_ETL_POSTGRES_URL' };
 
 const CONNECTION: Verdict = {
   kind: 'retry',
@@ -61,26 +72,30 @@ const VERDICTS: Readonly<Record<string, Verdict>> = {
 };
 
 /** What the server said to a statement, as an EtlError. */
-export function statementError(thrown: unknown): EtlError {
+export function statementError(thrown: unknown, of = WAREHOUSE): EtlError {
   const state = stateOf(thrown) ?? '';
-  return tell(thrown, VERDICTS[state] ?? VERDICTS[state.slice(0, 2)] ?? OTHER);
+  return tell(thrown, VERDICTS[state] ?? VERDICTS[state.slice(0, 2)] ?? OTHER, of);
 }
 
 /** A connection that was lost, or could not be made for want of an answer. */
-export function connectionError(thrown: unknown): EtlError {
-  return tell(thrown, CONNECTION);
+export function connectionError(thrown: unknown, of = WAREHOUSE): EtlError {
+  return tell(thrown, CONNECTION, of);
 }
 
 /** Why no connection came about: the server's refusal, an address that is none, or no answer. */
-export function connectError(thrown: unknown): EtlError {
-  if (stateOf(thrown) !== null) return statementError(thrown);
+export function connectError(thrown: unknown, of = WAREHOUSE): EtlError {
+  if (stateOf(thrown) !== null) return statementError(thrown, of);
   const { code } = (thrown ?? {}) as { code?: unknown };
-  return code === 'ERR_INVALID_URL' ? tell(thrown, LOGIN) : connectionError(thrown);
+  return code === 'ERR_INVALID_URL' ? tell(thrown, LOGIN, of) : connectionError(thrown, of);
 }
 
-function tell(thrown: unknown, { kind, code, hint }: Verdict): EtlError {
-  const message = `Postgres: ${messageOf(thrown)}${detailOf(thrown)}`;
-  return new EtlError(kind, code, message, { cause: thrown, concern: { target: 'postgres' }, hint });
+function tell(thrown: unknown, { kind, code, hint }: Verdict, { target, speaker, variable }: Speaker): EtlError {
+  const message = `${speaker}: ${messageOf(thrown)}${detailOf(thrown)}`;
+  return new EtlError(kind, code, message, {
+    cause: thrown,
+    concern: { target },
+    hint: hint.replace(WAREHOUSE.variable, variable),
+  });
 }
 
 /** The five signs of SQLSTATE, or null for what did not come from the server. */

@@ -165,6 +165,12 @@ class PostgresTarget implements Target {
     return erased;
   }
 
+  async oldSnapshots(): Promise<null> {
+    return null;
+  }
+
+  async tidy(): Promise<void> {}
+
   async check(): Promise<string> {
     return checkServer(this.sessions, await this.schema());
   }

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { assert } from '../../core/errors.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
 import { packageRoot } from '../../disk/package-root.ts';
-import type { TargetName } from '../target-name.ts';
+import type { SqlDialect } from '../target-name.ts';
 import { versionViews } from './version-views.ts';
 
 /** What a text makes, as it is dropped. */
@@ -29,7 +29,7 @@ const MADE = /^CREATE OR REPLACE (VIEW|FUNCTION|MACRO) ([a-z_]+\.[a-z_0-9]+)(?:\
 const INDEX = /^CREATE INDEX IF NOT EXISTS (\w+) ON warehouse\.(\w+)\s*\((\w+)[^;]*;/gm;
 
 /** The views and functions of an engine, each behind those that it reads. */
-export async function readMarts(engine: TargetName, pipelines: readonly Pipeline[]): Promise<Mart[]> {
+export async function readMarts(engine: SqlDialect, pipelines: readonly Pipeline[]): Promise<Mart[]> {
   const folder = path.join(await packageRoot(), 'sql', 'marts');
   const names = (await readdir(folder, { recursive: true })).sort();
   const ours = names.filter((name) => {
@@ -53,7 +53,7 @@ export async function readMarts(engine: TargetName, pipelines: readonly Pipeline
 }
 
 /** DuckDB calls a database after its file, warehouse.duckdb: there the schema `warehouse` is the schema main of that. */
-function inWordsOf(engine: TargetName, text: string): string {
+function inWordsOf(engine: SqlDialect, text: string): string {
   if (engine === 'postgres') return text;
   return text
     .replaceAll(/\bwarehouse\./g, 'main.')

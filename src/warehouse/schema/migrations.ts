@@ -8,7 +8,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { EtlError } from '../../core/errors.ts';
 import { packageRoot } from '../../disk/package-root.ts';
-import type { TargetName } from '../target-name.ts';
+import type { SqlDialect } from '../target-name.ts';
 
 export interface Migration {
   readonly number: number;
@@ -29,7 +29,7 @@ export interface AppliedMigration {
 const FILE = /^(\d{4})_[a-z0-9_]+\.sql$/;
 
 /** The migrations that this program brings, in order, in an engine's words. */
-export async function readMigrations(engine: TargetName): Promise<Migration[]> {
+export async function readMigrations(engine: SqlDialect): Promise<Migration[]> {
   const folder = path.join(await packageRoot(), 'sql', 'etl');
   const names = (await readdir(folder)).filter((name) => FILE.test(name)).sort();
   return Promise.all(
@@ -42,7 +42,7 @@ export async function readMigrations(engine: TargetName): Promise<Migration[]> {
 }
 
 /** JSON columns are jsonb in Postgres; DuckDB has no keys and no indexes. */
-function inWordsOf(engine: TargetName, text: string): string {
+function inWordsOf(engine: SqlDialect, text: string): string {
   if (engine === 'postgres') return text.replaceAll(/^( +(?:ADD COLUMN )?\w+ +)JSON\b/gm, '$1jsonb');
   return text.replaceAll(/,\n {2}PRIMARY KEY \([^)]*\)/g, '').replaceAll(/^CREATE (?:UNIQUE )?INDEX [^;]*;\n/gm, '');
 }

@@ -4,13 +4,13 @@ import { sql } from 'kysely';
 import type { Pipeline } from '../../core/pipeline.ts';
 import type { Bookkeeping } from '../bookkeeping.ts';
 import { hasTable } from '../bookkeeping.ts';
-import type { TargetName } from '../target-name.ts';
+import type { SqlDialect } from '../target-name.ts';
 import { type Indexes, type Mart, readIndexes, readMarts, type Thing } from './marts.ts';
 import { type AppliedMigration, type Migration, pendingMigrations, readMigrations } from './migrations.ts';
 import { createTable } from './tables.ts';
 
 export interface Schema {
-  readonly engine: TargetName;
+  readonly engine: SqlDialect;
   readonly pipelines: readonly Pipeline[];
   readonly migrations: readonly Migration[];
   readonly marts: readonly Mart[];
@@ -25,16 +25,16 @@ export const CATALOGUE_DUE = 'tables and views';
 const NO_INDEXES: Indexes = { sql: '', things: [], first: new Set() };
 
 /** Reads `sql/`, once for each engine and list of pipelines. */
-export function readSchema(engine: TargetName, pipelines: readonly Pipeline[]): Promise<Schema> {
+export function readSchema(engine: SqlDialect, pipelines: readonly Pipeline[]): Promise<Schema> {
   const known = read[engine].get(pipelines) ?? makeSchema(engine, pipelines);
   read[engine].set(pipelines, known);
   return known;
 }
 
 type Read = WeakMap<readonly Pipeline[], Promise<Schema>>;
-const read: Readonly<Record<TargetName, Read>> = { duckdb: new WeakMap(), postgres: new WeakMap() };
+const read: Readonly<Record<SqlDialect, Read>> = { duckdb: new WeakMap(), postgres: new WeakMap() };
 
-async function makeSchema(engine: TargetName, pipelines: readonly Pipeline[]): Promise<Schema> {
+async function makeSchema(engine: SqlDialect, pipelines: readonly Pipeline[]): Promise<Schema> {
   const [migrations, marts, indexes] = await Promise.all([
     readMigrations(engine),
     readMarts(engine, pipelines),

@@ -17,7 +17,7 @@ import {
   VALID_FROM,
 } from '../../core/pipeline.ts';
 import { quoteName } from '../../engine/duckdb.ts';
-import type { TargetName } from '../target-name.ts';
+import type { SqlDialect, TargetName } from '../target-name.ts';
 
 export interface TableColumn {
   readonly name: string;
@@ -43,7 +43,7 @@ export interface TablesDue {
 }
 
 /** The columns of a pipeline's table, in order. */
-export function tableColumns(pipeline: Pipeline, engine: TargetName): TableColumn[] {
+export function tableColumns(pipeline: Pipeline, engine: SqlDialect): TableColumn[] {
   const types = engine === 'duckdb' ? DUCKDB_TYPE : POSTGRES_TYPE;
   const required = new Set([
     ...pipeline.columns.filter((c) => c.required).map((c) => c.column),
@@ -64,7 +64,7 @@ export function tableColumns(pipeline: Pipeline, engine: TargetName): TableColum
 /**
  * What makes a pipeline's table. The account ends its key: a look for rows by the rest of it, as in views, finds them too.
  */
-export function createTable(pipeline: Pipeline, engine: TargetName, indexed: IndexedDays): string[] {
+export function createTable(pipeline: Pipeline, engine: SqlDialect, indexed: IndexedDays): string[] {
   const table = `warehouse.${quoteName(pipeline.table)}`;
   const columns = tableColumns(pipeline, engine).map((column) => `  ${columnSql(column)}`);
   if (engine === 'duckdb') return [`CREATE TABLE ${table} (\n${columns.join(',\n')}\n)`];
@@ -81,7 +81,7 @@ export function createTable(pipeline: Pipeline, engine: TargetName, indexed: Ind
 }
 
 /** What is to be done about the tables of these pipelines. */
-export function tablesDue(pipelines: readonly Pipeline[], found: FoundTables, engine: TargetName): TablesDue {
+export function tablesDue(pipelines: readonly Pipeline[], found: FoundTables, engine: SqlDialect): TablesDue {
   const missing: Pipeline[] = [];
   const changes: string[] = [];
   const differing: TablesDue['differing'][number][] = [];
@@ -117,7 +117,7 @@ function differences(declared: readonly TableColumn[], there: readonly TableColu
   });
 }
 
-function columnChanges(pipeline: Pipeline, engine: TargetName, there: readonly TableColumn[]): string[] {
+function columnChanges(pipeline: Pipeline, engine: SqlDialect, there: readonly TableColumn[]): string[] {
   const known = new Map(there.map((column) => [column.name, column]));
   const table = `ALTER TABLE warehouse.${quoteName(pipeline.table)}`;
   return tableColumns(pipeline, engine).flatMap((column) => {

@@ -10,7 +10,7 @@ import { readChecks } from '../../../src/warehouse/checks.ts';
 import { openDuckdbTarget } from '../../../src/warehouse/duckdb/target.ts';
 import { openPostgresTarget } from '../../../src/warehouse/postgres/target.ts';
 import type { LoadSlice, PublishResult, Target } from '../../../src/warehouse/target.ts';
-import type { TargetName } from '../../../src/warehouse/target-name.ts';
+import type { SqlDialect } from '../../../src/warehouse/target-name.ts';
 import { startPostgres } from '../../support/postgres.ts';
 import { packageRoot, type Result, timed } from './place.ts';
 import { publication } from './publication.ts';
@@ -147,7 +147,7 @@ const MARTS_OF = (where: string) => {
 };
 
 /** Loads a history and then the next night, with checks; the same night behind its own days alone is the limit. */
-async function nightsOf(engine: TargetName, made: Made, short: Target, long: Target): Promise<Result> {
+async function nightsOf(engine: SqlDialect, made: Made, short: Target, long: Target): Promise<Result> {
   const checks = await readChecks(engine, path.join(packageRoot, 'none'), pipelines);
   const publish = (target: Target, slices: readonly LoadSlice[]) => target.publish({ ...publication(slices), checks });
   const own = ({ tookMs, copyMs }: PublishResult) => tookMs - copyMs;

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { RunContext } from '../../../src/run/context.ts';
 import { readQuestions } from '../../../src/warehouse/questions.ts';
-import type { TargetName } from '../../../src/warehouse/target-name.ts';
+import type { SqlDialect } from '../../../src/warehouse/target-name.ts';
 import { type Database, freshDatabase } from '../../support/postgres-database.ts';
 import * as forecast from '../../support/question-forecast.ts';
 import * as histories from '../../support/question-histories.ts';
@@ -51,7 +51,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-const answerOf = (slug: string, name: TargetName) =>
+const answerOf = (slug: string, name: SqlDialect) =>
   scene.world.within(async ({ targets }: RunContext) => {
     const target = targets.find((one) => one.name === name);
     const question = (await readQuestions(name)).find((one) => one.slug === slug);

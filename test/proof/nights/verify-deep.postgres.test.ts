@@ -4,14 +4,14 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Engine } from '../../../src/engine/duckdb.ts';
 import type { Difference, Verification } from '../../../src/run/verify/verify.ts';
-import type { TargetName } from '../../../src/warehouse/target-name.ts';
+import type { SqlDialect, TargetName } from '../../../src/warehouse/target-name.ts';
 import { typedIn } from '../../cli/typed.ts';
 import { openWorld, type World } from '../../support/nights.ts';
 import { type Database, freshDatabase } from '../../support/postgres-database.ts';
 
 let database: Database;
 let world: World;
-let sound: Readonly<Record<TargetName, string>>;
+let sound: Readonly<Record<SqlDialect, string>>;
 beforeAll(async () => {
   database = await freshDatabase();
   world = await openWorld({ postgresUrl: database.url, ordersPerDay: 12, lookbackDays: 4, windowDays: 2 });

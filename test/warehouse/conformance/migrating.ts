@@ -199,7 +199,7 @@ async function expectRebuilt(bench: Bench, declared: Pipeline, message: RegExp):
     code: 'table_differs',
     message: expect.stringMatching(message),
     concern: { pipeline: 'orders' },
-    hint: expect.stringContaining(`rebuild --target ${bench.warehouse.engine}`),
+    hint: expect.stringContaining(`rebuild --target ${bench.warehouse.name}`),
   });
   expect(await rowsOf(bench.target, COUNT)).toEqual([['4', '4']]);
   await target.publish({ ...publicationOf('r3', slices), afresh: true });

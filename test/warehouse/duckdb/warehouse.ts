@@ -27,6 +27,7 @@ export async function duckdbWarehouse(beginning: Beginning): Promise<DuckdbWareh
   }
   const targets: Target[] = [];
   return {
+    name: 'duckdb',
     engine: 'duckdb',
     home,
     file,

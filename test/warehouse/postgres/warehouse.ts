@@ -59,6 +59,7 @@ export async function postgresWarehouse(beginning: Beginning): Promise<PostgresW
       (await client.query({ text: sql, rowMode: 'array' })).rows.map(([value]) => String(value)),
     );
   return {
+    name: 'postgres',
     engine: 'postgres',
     url: database.url,
     open: (clock, settings, declared) => open(database.url, clock, settings, declared),

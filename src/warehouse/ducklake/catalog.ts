@@ -1,0 +1,170 @@
+/** The Postgres that a DuckLake's catalog lies in, spoken to past DuckDB: whether there is a catalog, who may publish, what is wrong. */
+import { hash } from 'node:crypto';
+import pg from 'pg';
+import type { Clock } from '../../core/clock.ts';
+import { EtlError } from '../../core/errors.ts';
+import { quoteName } from '../../engine/duckdb.ts';
+import { connectError, statementError, stateOf } from '../postgres/errors.ts';
+
+const WAIT_MS = 30_000;
+const POLL_MS = 100;
+const CONNECT_TIMEOUT_MS = 10_000;
+/** First half of the lock's name: 'dkLk' as ASCII; the second is made from the schema. Never changed: old and new programs must meet on it. */
+const LOCK = 0x646b4c6b;
+/** A host that falls silent, as one without power does, is noticed after so many seconds. */
+const SILENT = 'SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3';
+
+/** How messages about it begin, and what they name. */
+const OF = { target: 'ducklake', speaker: "DuckLake's catalog", variable: 'PARTNER_ETL_DUCKLAKE_URL' } as const;
+
+export interface PublishLock {
+  release(): Promise<void>;
+}
+
+export class Catalog {
+  private readonly url: string;
+  private readonly schema: string;
+  private readonly clock: Clock;
+
+  /** `schema`: in which DuckLake keeps its tables. */
+  constructor(url: string, schema: string, clock: Clock) {
+    this.url = url;
+    this.schema = schema;
+    this.clock = clock;
+  }
+
+  exists(): Promise<boolean> {
+    return this.connected((client) => this.isThere(client));
+  }
+
+  /**
+   * One publisher or caretaker at a time, over all hosts; it is free as soon as its holder's connection ends. Errors: `locked/publish`, naming
+   * who has it; those of `judge`.
+   */
+  async lock(): Promise<PublishLock> {
+    const client = await this.connect();
+    try {
+      await client.query(SILENT);
+      await this.judge(client);
+      const untilMs = this.clock.now() + WAIT_MS;
+      for (;;) {
+        const { rows } = await client.query('SELECT pg_try_advisory_lock($1, $2) AS taken', this.lockName);
+        if (rows[0]?.taken) return { release: () => ended(client) };
+        if (this.clock.now() >= untilMs) throw await this.lockedError(client);
+        await this.clock.sleep(POLL_MS);
+      }
+    } catch (error) {
+      await ended(client);
+      throw told(error);
+    }
+  }
+
+  /** Whether it can be published into, without changing anything. Errors: `usage/ducklake_messages`, `failed/ducklake_rights`. */
+  check(): Promise<void> {
+    return this.connected((client) => this.judge(client));
+  }
+
+  /** Renames the catalog, so that another one can be made. For the holder of the lock. */
+  setAside(): Promise<void> {
+    const aside = quoteName(`${this.schema}_damaged`);
+    return this.connected(async (client) => {
+      await client.query(`BEGIN; DROP SCHEMA IF EXISTS ${aside} CASCADE;
+        ALTER SCHEMA ${quoteName(this.schema)} RENAME TO ${aside}; COMMIT`);
+    });
+  }
+
+  private get lockName(): [number, number] {
+    return [LOCK, hash('sha256', this.schema, 'buffer').readInt32BE(0)];
+  }
+
+  private async isThere(client: pg.Client): Promise<boolean> {
+    const { rows } = await client.query('SELECT to_regclass($1) IS NOT NULL AS there', [
+      `${quoteName(this.schema)}.ducklake_snapshot`,
+    ]);
+    return rows[0]?.there === true;
+  }
+
+  private async judge(client: pg.Client): Promise<void> {
+    const { rows } = await client.query<{ messages: string; database: string; creates: boolean; owns: boolean | null }>(
+      `SELECT current_setting('lc_messages') AS messages, current_database() AS database,
+         has_database_privilege(current_database(), 'CREATE') AS creates,
+         (SELECT has_schema_privilege(oid, 'CREATE') FROM pg_namespace WHERE nspname = $1) AS owns`,
+      [this.schema],
+    );
+    const { messages, database, creates, owns } = rows[0]!;
+    // DuckLake tells a conflict, which it may try again, from an error by the words of Postgres.
+    if (!/^(?:C|POSIX|en)(?:[._@]|$)/i.test(messages))
+      throw refusal(
+        'usage',
+        'ducklake_messages',
+        `database ${database} speaks ${messages}, which DuckLake cannot read`,
+        {
+          hint: `ALTER DATABASE ${quoteName(database)} SET lc_messages = 'C'`,
+        },
+      );
+    if (!(owns ?? creates))
+      throw refusal(
+        'failed',
+        'ducklake_rights',
+        `the user may not make tables in schema ${this.schema} of ${database}`,
+        {
+          hint: 'GRANT CREATE ON DATABASE to it, or let it own that schema',
+        },
+      );
+  }
+
+  private async lockedError(client: pg.Client): Promise<EtlError> {
+    const { rows } = await client.query<{ who: string }>(
+      `SELECT concat('session ', pid, ' of ', usename, ' (', application_name, ') from ', coalesce(host(client_addr), 'the server itself'),
+         ', since ', to_char(query_start AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')) AS who
+       FROM pg_locks JOIN pg_stat_activity USING (pid)
+       WHERE locktype = 'advisory' AND granted AND classid::bigint = $1 AND objid::bigint = $2::integer::oid::bigint AND objsubid = 2
+         AND pg_locks.database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+      [...this.lockName],
+    );
+    return new EtlError('locked', 'publish', `${rows[0]?.who ?? 'another session'}, is publishing into this DuckLake`, {
+      concern: { target: 'ducklake' },
+      hint: 'wait for it to end and try again',
+    });
+  }
+
+  private async connected<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
+    const client = await this.connect();
+    try {
+      return await work(client);
+    } catch (error) {
+      throw told(error);
+    } finally {
+      await ended(client);
+    }
+  }
+
+  private async connect(): Promise<pg.Client> {
+    try {
+      const client = new pg.Client({
+        connectionString: this.url,
+        application_name: 'partner-etl',
+        connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+        keepAlive: true,
+      });
+      client.on('error', () => undefined); // a lost lock is noticed by the fence
+      await client.connect();
+      return client;
+    } catch (error) {
+      throw connectError(error, OF);
+    }
+  }
+}
+
+function told(error: unknown): unknown {
+  if (error instanceof EtlError) return error;
+  return stateOf(error) === null ? connectError(error, OF) : statementError(error, OF);
+}
+
+async function ended(client: pg.Client): Promise<void> {
+  await client.end().catch(() => undefined); // it was lost: so is the lock
+}
+
+function refusal(kind: 'usage' | 'failed', code: string, what: string, { hint }: { hint: string }): EtlError {
+  return new EtlError(kind, code, `${OF.speaker}: ${what}`, { concern: { target: OF.target }, hint });
+}
