@@ -6,11 +6,9 @@ import type { Day } from '../core/days.ts';
 import { type Pipeline, parentName } from '../core/pipeline.ts';
 import type { SliceContent } from '../core/records.ts';
 import { noTracer, spanning } from '../core/tracer.ts';
-import { quoteText } from '../engine/duckdb.ts';
 import { BlockedByChecks, type BrokenCheck, type Check, sqlOn } from './checks.ts';
 import { onDays } from './on-days.ts';
-import { OF_ACCOUNT } from './table-sql.ts';
-import type { CheckWarning, LoadSlice, Publication } from './target.ts';
+import type { CheckWarning, LoadSlice, Publication, Receipts } from './target.ts';
 
 /** An engine as checks need it. */
 export interface CheckEngine {
@@ -18,8 +16,6 @@ export interface CheckEngine {
   source(select: string): string;
   /** Refuses a statement that the engine does not understand, without running it. Errors: `usage/check`. */
   prove(check: Check, statement: string): Promise<void>;
-  /** A question of ours. */
-  ask(statement: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
   /** Errors: `usage/check` with the engine's message; `failed/check_timeout`; where memory or disk did not do `failed/check_unfinished`. */
   rows(check: Check, statement: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
 }
@@ -84,26 +80,43 @@ export interface Looked {
 }
 
 /**
- * Checks what a publication has loaded, `loaded` being those of its slices; to be called inside its transaction, when its receipts
- * are written. Errors: `BlockedByChecks`, which names every slice that must be left out.
+ * Checks what a publication has loaded, `loaded` being those of its slices, `before` what stood before it; to be called inside its
+ * transaction. Errors: `BlockedByChecks`, which names every slice that must be left out.
  */
 export async function checkLoaded(
   engine: CheckEngine,
   publication: Publication,
   loaded: readonly LoadSlice[],
+  before: Receipts,
 ): Promise<Checked> {
   const { tracer = noTracer, checks = [] } = publication;
-  return spanning(tracer, 'checks', { checks: checks.length }, () => standingChecks(engine, publication, loaded));
+  const standing = standingAfter(before, loaded);
+  return spanning(tracer, 'checks', { checks: checks.length }, () =>
+    standingChecks(engine, publication, loaded, standing),
+  );
+}
+
+/** By pipeline and day, the fetch that brought what stands now. */
+type Standing = ReadonlyMap<string, ReadonlyMap<Day, string>>;
+
+function standingAfter(before: Receipts, loaded: readonly LoadSlice[]): Standing {
+  const standing = new Map<string, Map<Day, string>>();
+  for (const [pipeline, receipts] of before)
+    standing.set(pipeline, new Map([...receipts].map(([day, { fetch_id }]) => [day, fetch_id])));
+  for (const { pipeline, content } of loaded) {
+    const days = standing.get(pipeline.name) ?? new Map<Day, string>();
+    standing.set(pipeline.name, days.set(content.day, content.fetch_id));
+  }
+  return standing;
 }
 
 async function standingChecks(
   engine: CheckEngine,
   { checks = [], released = new Set() }: Publication,
   loaded: readonly LoadSlice[],
+  standing: Standing,
 ): Promise<Checked> {
-  const scopes = new Map<string, Scope>();
-  const ask = askingOnce(engine);
-  for (const check of checks) scopes.set(check.name, await scopeOf(ask, check, loaded));
+  const scopes = new Map(checks.map((check) => [check.name, scopeOf(check, loaded, standing)]));
   const scope = ({ check }: BrokenCheck) => scopes.get(check)!;
   const broken = await runChecks(engine, checks, ({ name }) => [...scopes.get(name)!.days]);
   const now = broken.filter((b) => b.day !== null && scope(b).calling.has(b.day));
@@ -134,31 +147,17 @@ interface Scope {
  * What a check finds is counted by fetch. So it looks at all standing days of a fetch at once, whichever of them were loaded just
  * now: otherwise the count would depend on how the days were spread over publications, which differs between targets.
  */
-async function scopeOf(ask: CheckEngine['ask'], check: Check, loaded: readonly LoadSlice[]): Promise<Scope> {
+function scopeOf(check: Check, loaded: readonly LoadSlice[], standing: Standing): Scope {
   const calling = new Map<string, SliceContent>();
   // Its own slice may be loaded already, and only its part or another pipeline's be new.
   for (const { pipeline, content } of loaded)
     if (concerns(check, pipeline) && (pipeline.name === check.pipeline || !calling.has(content.day)))
       calling.set(content.day, content);
   const days = [...calling.values()].map(({ day }) => day);
-  if (days.length === 0) return { calling, brought: new Map(), days: new Set() };
-  const standing = `FROM etl.receipt WHERE ${OF_ACCOUNT} AND pipeline = ${quoteText(check.pipeline)} AND superseded_at IS NULL`;
-  const rows = await ask(
-    `SELECT CAST(slice_day AS VARCHAR) AS day, fetch_id ${standing}
-     AND fetch_id IN (SELECT fetch_id ${standing} AND ${onDays('slice_day', days)})`,
-  );
-  const brought = new Map(rows.map(({ day, fetch_id }) => [String(day), String(fetch_id)]));
-  return { calling, brought, days: new Set([...days, ...(brought.keys() as Iterable<Day>)]) };
-}
-
-/** Most checks of a pipeline look at the same days: the same question, 2 ms each time, is asked once. */
-function askingOnce(engine: CheckEngine): CheckEngine['ask'] {
-  const answers = new Map<string, ReturnType<CheckEngine['ask']>>();
-  return (statement) => {
-    const answer = answers.get(statement) ?? engine.ask(statement);
-    answers.set(statement, answer);
-    return answer;
-  };
+  const there = standing.get(check.pipeline) ?? new Map<Day, string>();
+  const fetches = new Set(days.map((day) => there.get(day)));
+  const brought = new Map([...there].filter(([, fetch]) => fetches.has(fetch)));
+  return { calling, brought, days: new Set([...days, ...brought.keys()]) };
 }
 
 /** Whether a slice of the pipeline calls for the check: one of those it names, or a part of one. */

@@ -19,7 +19,6 @@ export function duckdbChecks(engine: Engine, clock: Clock, target: TargetName): 
         throw noCheck(check.file, messageOf(cause), cause);
       }
     },
-    ask: (statement) => engine.rows(statement),
     async rows(check, statement) {
       const done = new AbortController();
       let late = false;

@@ -24,13 +24,27 @@ import { factTable, keyText, OF_ACCOUNT, onSlices, sameIn } from '../table-sql.t
 
 const REJECT_COLUMNS = 'pipeline, slice_day, fetch_id, item, reason, detail, raw';
 
-/** Replaces the slices of one pipeline; returns the rows loaded. `at` is when, as ISO 8601. */
-export async function loadPipeline(engine: Engine, load: PipelineLoad, at: string): Promise<number> {
+/** What is the same for all pipelines of a publication. */
+export interface Loading {
+  /** When, as ISO 8601. */
+  readonly at: string;
+  /** The pipelines that have rejects in the warehouse: most have none, and then there is nothing to delete and to count. */
+  readonly rejecting: ReadonlySet<string>;
+}
+
+export async function loadingAt(engine: Engine, at: string): Promise<Loading> {
+  const rows = await engine.rows(`SELECT DISTINCT pipeline FROM etl.reject WHERE ${OF_ACCOUNT}`);
+  return { at, rejecting: new Set(rows.map(({ pipeline }) => String(pipeline))) };
+}
+
+/** Replaces the slices of one pipeline; returns the rows loaded. */
+export async function loadPipeline(engine: Engine, load: PipelineLoad, { at, rejecting }: Loading): Promise<number> {
   const rows = await naming(engine, load.slices, () => replaceRows(engine, load, at));
   checkRows(load, daySumsOf(await engine.rows(daySums(load.pipeline, load.days))));
-  await naming(engine, load.slices, () => replaceRejects(engine, load));
-  const rejects = await engine.rows(dayRejects(load.pipeline, load.days));
-  checkRejects(load, new Map(rejects.map((row) => [String(row.day) as Day, Number(row.rejects)])));
+  const hasRejects = rejecting.has(load.pipeline.name) || rejectFiles(load.slices).length > 0;
+  if (hasRejects) await naming(engine, load.slices, () => replaceRejects(engine, load));
+  const found = hasRejects ? await engine.rows(dayRejects(load.pipeline, load.days)) : [];
+  checkRejects(load, new Map(found.map((row) => [String(row.day) as Day, Number(row.rejects)])));
   await checkKeys(engine, load);
   return rows;
 }

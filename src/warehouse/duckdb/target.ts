@@ -32,7 +32,7 @@ import type {
 import { duckdbChecks } from './check-engine.ts';
 import { confine } from './confine.ts';
 import { duckdbBookkeeping } from './dialect.ts';
-import { loadPipeline } from './load.ts';
+import { loadingAt, loadPipeline } from './load.ts';
 import { migrateDuckdb } from './migrate.ts';
 import { runQuery, runStream } from './query.ts';
 import { DuckdbReading } from './reading.ts';
@@ -202,7 +202,8 @@ class DuckdbTarget implements Target {
     const db = duckdbBookkeeping(engine.connection);
     // Somebody else may have published while this one waited for the lock.
     const { afresh = false, watcher } = publication;
-    const changed = await changedSlices({ slices, afresh }, () => currentReceipts(db));
+    const before = afresh ? new Map() : await currentReceipts(db);
+    const changed = await changedSlices({ slices, afresh }, async () => before);
     const isDue = changed.length > 0 || isAlways(publication) || isMigrated;
     if (!isDue && !(await settingsDiffer(db, this.settings))) return { value: NOTHING, isWritten: false };
     if (!afresh) await demandOwn(db, this.settings);
@@ -213,12 +214,13 @@ class DuckdbTarget implements Target {
     const loaded = await this.warehouse.transaction(engine, async () => {
       watcher?.onStep('loading');
       for (const statement of afresh ? emptying(this.pipelines, at) : []) await engine.run(statement);
+      const loading = await loadingAt(engine, at);
       const rows = await spanning(publication.tracer ?? noTracer, 'load', { slices: changed.length }, () =>
-        loadAll(loadsOf(changed, watcher), (load) => loadPipeline(engine, load, at)),
+        loadAll(loadsOf(changed, watcher), (load) => loadPipeline(engine, load, loading)),
       );
       await recordPublication(db, publication, changed, at);
       watcher?.onStep('running the checks');
-      const checked = await checkLoaded(checks, publication, changed);
+      const checked = await checkLoaded(checks, publication, changed, before);
       await recordSettings(db, this.settings, at);
       for (const statement of recordingOf(checked, changed, at)) await engine.run(statement);
       return { rows, warnings: checked.warnings };

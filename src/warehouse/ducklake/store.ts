@@ -8,7 +8,7 @@
 import path from 'node:path';
 import type { Clock } from '../../core/clock.ts';
 import { isoTime } from '../../core/clock.ts';
-import { EtlError } from '../../core/errors.ts';
+import { assert, EtlError } from '../../core/errors.ts';
 import type { S3Access } from '../../core/s3.ts';
 import { Engine, quoteList, quoteText } from '../../engine/duckdb.ts';
 import { loadExtensions } from '../../engine/extensions.ts';
@@ -48,6 +48,8 @@ export class DucklakeStore implements DuckdbStore {
   private readonly size: EngineSize;
   private readonly clock: Clock;
   private readonly catalog: Catalog;
+  /** With its extensions, of which a tenth of a second is spent on reading and proving their files; without the lake. */
+  private spare: Engine | null = null;
 
   constructor(at: DucklakePlace, workDir: string, size: EngineSize, clock: Clock) {
     this.at = at;
@@ -68,7 +70,7 @@ export class DucklakeStore implements DuckdbStore {
     try {
       return await this.proving(engine, () => work(engine));
     } finally {
-      engine.close();
+      await this.leave(engine);
     }
   }
 
@@ -105,11 +107,9 @@ export class DucklakeStore implements DuckdbStore {
 
   transaction<T>(engine: Engine, work: () => Promise<T>): Promise<T> {
     return engine.transaction(async () => {
-      const { generation } = await engine.row('SELECT coalesce(max(generation), 0) + 1 AS generation FROM etl.fence');
-      await engine.run('DELETE FROM etl.fence');
-      await engine.run(
-        `INSERT INTO etl.fence VALUES (${generation}, TIMESTAMPTZ ${quoteText(isoTime(this.clock.now()))})`,
-      );
+      const at = `TIMESTAMPTZ ${quoteText(isoTime(this.clock.now()))}`;
+      const fenced = await engine.run(`UPDATE etl.fence SET generation = generation + 1, published_at = ${at}`);
+      assert(fenced === 1, `etl.fence has ${fenced} rows`);
       return work();
     });
   }
@@ -164,7 +164,22 @@ export class DucklakeStore implements DuckdbStore {
     engine.close();
   }
 
-  async close(): Promise<void> {}
+  async close(): Promise<void> {
+    this.spare?.close();
+    this.spare = null;
+  }
+
+  /** Keeps an engine for the next opening, unless it was confined: that cannot be taken back. */
+  private async leave(engine: Engine): Promise<void> {
+    try {
+      const { locked } = await engine.row(`SELECT current_setting('lock_configuration') AS locked`);
+      if (locked || this.spare !== null) return engine.close();
+      await engine.run('USE memory; DETACH warehouse');
+      this.spare = engine;
+    } catch {
+      engine.close(); // what went wrong with it was told already
+    }
+  }
 
   private async setAsideIfDamaged(): Promise<void> {
     try {
@@ -183,9 +198,7 @@ export class DucklakeStore implements DuckdbStore {
       await engine.run('USE warehouse');
       // What is confined afterwards still reads and writes there.
       await engine.run(`SET allowed_directories = ${quoteList([data])}`);
-      if (!isReadOnly)
-        await engine.run(`CREATE SCHEMA IF NOT EXISTS etl;
-          CREATE TABLE IF NOT EXISTS etl.fence (generation BIGINT, published_at TIMESTAMPTZ)`);
+      if (!isReadOnly) await makeFence(engine);
       return engine;
     } catch (cause) {
       engine.close();
@@ -196,6 +209,9 @@ export class DucklakeStore implements DuckdbStore {
   /** DuckDB with what a DuckLake needs, and without the lake. */
   private async load(): Promise<Engine> {
     const { data, s3, extensions } = this.at;
+    const { spare } = this;
+    this.spare = null;
+    if (spare !== null) return spare;
     opened += 1;
     const tempDir = path.join(this.workDir, `ducklake-${process.pid}-${opened}`);
     const engine = await Engine.open({ tempDir, ...this.size });
@@ -222,7 +238,7 @@ export class DucklakeStore implements DuckdbStore {
     url.password = '';
     const options = [`DATA_PATH ${quoteText(data)}`, `METADATA_SCHEMA ${quoteText(this.at.schema)}`];
     if (password !== '') {
-      await engine.run(`CREATE SECRET catalog (TYPE postgres, PASSWORD ${quoteText(password)})`);
+      await engine.run(`CREATE OR REPLACE SECRET catalog (TYPE postgres, PASSWORD ${quoteText(password)})`);
       options.push(`META_SECRET 'catalog'`);
     }
     if (isReadOnly) options.push('READ_ONLY');
@@ -238,4 +254,16 @@ export class DucklakeStore implements DuckdbStore {
     await engine.run(`CALL ducklake_cleanup_old_files('warehouse', cleanup_all => true)`);
     await engine.run(`CALL ducklake_delete_orphaned_files('warehouse', cleanup_all => true)`);
   }
+}
+
+/** In one transaction with its row: of two hosts that make it at once, the other fails. */
+async function makeFence(engine: Engine): Promise<void> {
+  const there = await engine.rows(
+    `SELECT 1 FROM information_schema.tables WHERE table_schema = 'etl' AND table_name = 'fence'`,
+  );
+  if (there.length > 0) return;
+  await engine.transaction(() =>
+    engine.run(`CREATE SCHEMA IF NOT EXISTS etl; CREATE TABLE etl.fence (generation BIGINT, published_at TIMESTAMPTZ);
+      INSERT INTO etl.fence VALUES (0, NULL)`),
+  );
 }

@@ -35,7 +35,6 @@ export function postgresChecks(client: Client): CheckEngine {
   return {
     source: (select) => `(\n${select}\n)`,
     prove: async (check, statement) => void (await single(check, `EXPLAIN ${statement}`)),
-    ask: async (statement) => (await client.query(statement)).rows,
     rows: async (check, statement) => (await single(check, statement)).rows,
   };
 }

@@ -235,7 +235,8 @@ class PostgresTarget implements Target {
         await takeLock(client, this.clock);
         const db = postgresBookkeeping(client);
         const { afresh = false, watcher } = publication;
-        const changed = await changedSlices({ slices, afresh }, () => currentReceipts(db));
+        const before = afresh ? new Map() : await currentReceipts(db);
+        const changed = await changedSlices({ slices, afresh }, async () => before);
         if (changed.length === 0 && !isAlways(publication) && !(await settingsDiffer(db, this.settings)))
           return NOTHING;
         if (!afresh) await demandOwn(db, this.settings);
@@ -250,7 +251,7 @@ class PostgresTarget implements Target {
         );
         await recordPublication(db, publication, changed, at);
         watcher?.onStep('running the checks');
-        const checked = await withoutWriting(client, () => checkLoaded(checks, publication, changed));
+        const checked = await withoutWriting(client, () => checkLoaded(checks, publication, changed, before));
         await recordSettings(db, this.settings, at);
         for (const statement of recordingOf(checked, changed, at)) await client.query(statement);
         return { slices: changed.length, rows, warnings: checked.warnings };
