@@ -61,7 +61,9 @@ export class Engine {
         hint: 'another program may have the file open for writing, or it is damaged: see the cause with --verbose',
       });
     }
-    return new Engine(instance, await connect(instance));
+    const connection = await instance.connect();
+    await connection.run(`SET GLOBAL TimeZone = 'UTC'`); // of all its connections, also those that are made when settings are locked
+    return new Engine(instance, connection);
   }
 
   /**
@@ -69,7 +71,7 @@ export class Engine {
    * temporary ones; closing it leaves the database open.
    */
   async beside(): Promise<Engine> {
-    return new Engine(this.instance, await connect(this.instance), true);
+    return new Engine(this.instance, await this.instance.connect(), true);
   }
 
   /** Does the work with so many threads for each statement, whichever connection it runs on; statements of others must not run meanwhile. */
@@ -121,12 +123,6 @@ export class Engine {
     this.connection.closeSync();
     if (!this.isGuest) this.instance.closeSync();
   }
-}
-
-async function connect(instance: DuckDBInstance): Promise<DuckDBConnection> {
-  const connection = await instance.connect();
-  await connection.run(`SET TimeZone = 'UTC'`);
-  return connection;
 }
 
 /** A text literal. */

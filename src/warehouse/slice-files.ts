@@ -83,6 +83,15 @@ export async function naming<T>(engine: Engine, slices: readonly LoadSlice[], wo
 
 /** Reads the slices' files one by one; `failed/lake_file` naming the first that cannot be loaded, null when all can. */
 export async function badFile(engine: Engine, slices: readonly LoadSlice[]): Promise<EtlError | null> {
+  const beside = await engine.beside(); // the transaction that failed answers nothing more
+  try {
+    return await firstBad(beside, slices);
+  } finally {
+    beside.close();
+  }
+}
+
+async function firstBad(engine: Engine, slices: readonly LoadSlice[]): Promise<EtlError | null> {
   for (const slice of slices)
     for (const [file, check] of [
       [slice.file, rowsCheck(slice.pipeline)],

@@ -46,6 +46,12 @@ const VERDICTS: readonly Verdict[] = [
     hint: 'see whether the bucket in targets.ducklake.data exists; if only files are gone: partner-etl rebuild --target ducklake',
   },
   {
+    words: /Could not connect to server error for HTTP|Could not resolve hostname/i,
+    kind: 'retry',
+    code: 'ducklake_bucket',
+    hint: 'the bucket does not answer: see AWS_ENDPOINT_URL and the network',
+  },
+  {
     words:
       /Unable to connect to Postgres|server closed the connection|connection to server|terminating connection|no connection to the server/i,
     kind: 'retry',

@@ -16,6 +16,7 @@ import type { EngineSize } from '../../engine/size.ts';
 import { proveTables } from '../duckdb/prove.ts';
 import type { Change, Changed, DuckdbStore } from '../duckdb/store.ts';
 import { Catalog } from './catalog.ts';
+import { connectionOf } from './connection.ts';
 import { allowBucket, dataPath, isBucket } from './data-place.ts';
 import { refusalOf } from './refusals.ts';
 
@@ -233,16 +234,14 @@ export class DucklakeStore implements DuckdbStore {
 
   /** The password goes by a secret: the address can be read by every statement. */
   private async attach(engine: Engine, data: string, isReadOnly: boolean): Promise<void> {
-    const url = new URL(this.at.catalogUrl);
-    const password = decodeURIComponent(url.password);
-    url.password = '';
+    const { password, connection } = connectionOf(this.at.catalogUrl);
     const options = [`DATA_PATH ${quoteText(data)}`, `METADATA_SCHEMA ${quoteText(this.at.schema)}`];
     if (password !== '') {
       await engine.run(`CREATE OR REPLACE SECRET catalog (TYPE postgres, PASSWORD ${quoteText(password)})`);
       options.push(`META_SECRET 'catalog'`);
     }
     if (isReadOnly) options.push('READ_ONLY');
-    await engine.run(`ATTACH ${quoteText(`ducklake:postgres:${url}`)} AS warehouse (${options.join(', ')})`);
+    await engine.run(`ATTACH ${quoteText(`ducklake:postgres:${connection}`)} AS warehouse (${options.join(', ')})`);
   }
 
   /** Drops every older snapshot and each file that only those name, and writes files with dead rows anew. */
