@@ -4,6 +4,7 @@
  */
 import path from 'node:path';
 import { analystsDuckdb, analystsPostgres } from './analysts.ts';
+import { ducklake } from './ducklake.ts';
 import { growth } from './growth.ts';
 import { compare, told } from './guard.ts';
 import { ingest } from './ingest.ts';
@@ -26,6 +27,7 @@ const benchmarks: Readonly<Record<string, (dir: string) => Promise<Result[]>>> =
   ingest,
   loading,
   growth,
+  ducklake,
   memory,
   unchanged,
   nights,
