@@ -91,16 +91,11 @@ async function insertAll<T extends keyof BookkeepingTables>(
 
 /** Whether the tables of the bookkeeping are there. */
 export async function hasBookkeeping(db: Bookkeeping): Promise<boolean> {
-  return hasTable(db, 'migration');
-}
-
-/** Whether the schema `etl` has the table already: migrations bring one after the other. */
-export async function hasTable(db: Bookkeeping, name: string): Promise<boolean> {
   const found = await db
     .selectFrom('information_schema.tables')
     .select('table_name')
     .where('table_schema', '=', 'etl')
-    .where('table_name', '=', name)
+    .where('table_name', '=', 'migration')
     .execute();
   return found.length > 0;
 }

@@ -5,7 +5,7 @@
 import { ACCOUNT } from '../core/account.ts';
 import { assert, EtlError } from '../core/errors.ts';
 import { subIdParts } from '../core/sub-id-grammar.ts';
-import { type Bookkeeping, hasTable } from './bookkeeping.ts';
+import type { Bookkeeping } from './bookkeeping.ts';
 
 export interface WarehouseSettings {
   /** As in the settings file, checked; null: sub-IDs are not taken apart. */
@@ -78,9 +78,7 @@ function wantedRows({ subIdGrammar }: WarehouseSettings): Settings {
   ]);
 }
 
-/** Nothing where the table is still to be made. */
 async function recorded(db: Bookkeeping): Promise<Settings> {
-  if (!(await hasTable(db, 'setting'))) return new Map();
   const rows = await db.selectFrom('etl.setting').select(['name', 'value']).where('account', '=', ACCOUNT).execute();
   return new Map(rows.map(({ name, value }) => [name, value]));
 }

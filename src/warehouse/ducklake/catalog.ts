@@ -18,6 +18,8 @@ const SILENT = 'SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; S
 const OF = { target: 'ducklake', speaker: "DuckLake's catalog", variable: 'PARTNER_ETL_DUCKLAKE_URL' } as const;
 
 export interface PublishLock {
+  /** Whether there is a catalog with the table `etl.fence`. */
+  readonly hasFence: boolean;
   release(): Promise<void>;
 }
 
@@ -49,7 +51,7 @@ export class Catalog {
       const untilMs = this.clock.now() + WAIT_MS;
       for (;;) {
         const { rows } = await client.query('SELECT pg_try_advisory_lock($1, $2) AS taken', this.lockName);
-        if (rows[0]?.taken) return { release: () => ended(client) };
+        if (rows[0]?.taken) return { hasFence: await this.hasFence(client), release: () => ended(client) };
         if (this.clock.now() >= untilMs) throw await this.lockedError(client);
         await this.clock.sleep(POLL_MS);
       }
@@ -82,6 +84,14 @@ export class Catalog {
       `${quoteName(this.schema)}.ducklake_snapshot`,
     ]);
     return rows[0]?.there === true;
+  }
+
+  private async hasFence(client: pg.Client): Promise<boolean> {
+    if (!(await this.isThere(client))) return false;
+    const { rows } = await client.query(
+      `SELECT 1 FROM ${quoteName(this.schema)}.ducklake_table WHERE table_name = 'fence' AND end_snapshot IS NULL`,
+    );
+    return rows.length > 0;
   }
 
   private async judge(client: pg.Client): Promise<void> {

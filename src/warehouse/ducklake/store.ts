@@ -92,9 +92,10 @@ export class DucklakeStore implements DuckdbStore {
     how.onStep?.('waiting for the lock');
     const lock = await this.catalog.lock();
     try {
-      if (how.afresh && (await this.exists())) await this.setAsideIfDamaged();
+      const isAside = how.afresh === true && (await this.setAsideIfDamaged());
       const engine = await this.open(false);
       try {
+        if (isAside || !lock.hasFence) await makeFence(engine);
         const { value } = await work(engine);
         if (how.isTraceless) await this.forget(engine);
         return { value, copyMs: 0 };
@@ -182,12 +183,15 @@ export class DucklakeStore implements DuckdbStore {
     }
   }
 
-  private async setAsideIfDamaged(): Promise<void> {
+  /** Whether it was, and another one is to be made. */
+  private async setAsideIfDamaged(): Promise<boolean> {
     try {
-      await this.read((engine) => this.prove(engine));
+      if (await this.exists()) await this.read((engine) => this.prove(engine));
+      return false;
     } catch (error) {
       if (!(error instanceof EtlError && error.code === 'damaged_warehouse')) throw error;
       await this.catalog.setAside();
+      return true;
     }
   }
 
@@ -199,7 +203,6 @@ export class DucklakeStore implements DuckdbStore {
       await engine.run('USE warehouse');
       // What is confined afterwards still reads and writes there.
       await engine.run(`SET allowed_directories = ${quoteList([data])}`);
-      if (!isReadOnly) await makeFence(engine);
       return engine;
     } catch (cause) {
       engine.close();
@@ -257,10 +260,6 @@ export class DucklakeStore implements DuckdbStore {
 
 /** In one transaction with its row: of two hosts that make it at once, the other fails. */
 async function makeFence(engine: Engine): Promise<void> {
-  const there = await engine.rows(
-    `SELECT 1 FROM information_schema.tables WHERE table_schema = 'etl' AND table_name = 'fence'`,
-  );
-  if (there.length > 0) return;
   await engine.transaction(() =>
     engine.run(`CREATE SCHEMA IF NOT EXISTS etl; CREATE TABLE etl.fence (generation BIGINT, published_at TIMESTAMPTZ);
       INSERT INTO etl.fence VALUES (0, NULL)`),

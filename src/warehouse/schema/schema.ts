@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Pipeline } from '../../core/pipeline.ts';
 import type { Bookkeeping } from '../bookkeeping.ts';
-import { hasTable } from '../bookkeeping.ts';
+import { hasBookkeeping } from '../bookkeeping.ts';
 import type { SqlDialect } from '../target-name.ts';
 import { type Indexes, type Mart, readIndexes, readMarts, type Thing } from './marts.ts';
 import { type AppliedMigration, type Migration, pendingMigrations, readMigrations } from './migrations.ts';
@@ -57,7 +57,7 @@ export async function pendingIn(db: Bookkeeping, { migrations }: Schema): Promis
 }
 
 async function appliedMigrations(db: Bookkeeping): Promise<AppliedMigration[]> {
-  if (!(await hasTable(db, 'migration'))) return [];
+  if (!(await hasBookkeeping(db))) return [];
   return db.selectFrom('etl.migration').select(['number', 'name', 'sha256']).orderBy('number').execute();
 }
 
