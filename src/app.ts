@@ -9,6 +9,7 @@ import type { FetchRecord } from './core/records.ts';
 import { noTracer, type Tracer } from './core/tracer.ts';
 import { type EngineSize, engineSize } from './engine/size.ts';
 import { openMasking } from './extras/masking/masking.ts';
+import { OpenLake } from './lake/delta/open-lake.ts';
 import { Lake } from './lake/lake.ts';
 import { PartnerClient } from './partner/client.ts';
 import { Pacing } from './partner/pacing.ts';
@@ -59,6 +60,7 @@ export async function openApp(world: Surroundings): Promise<App> {
     onWait: (wait) => world.progress.wait(wait),
   });
   const masking = openMasking(paths.state, config.declared);
+  const lake = new Lake({ root: paths.root, state, pipelines: config.declared });
   const context: RunContext = {
     paths,
     timeZone: config.timeZone,
@@ -81,7 +83,11 @@ export async function openApp(world: Surroundings): Promise<App> {
       masking,
     }),
     masking,
-    lake: new Lake({ root: paths.root, state, pipelines: config.declared }),
+    lake,
+    openLake: config.lake.delta
+      ? new OpenLake({ root: paths.delta, lake, clock, pipelines: config.declared, days: config.lake.deltaDays })
+      : null,
+    extensions: config.engine.extensions,
     clock,
     log: world.log,
     progress: world.progress,

@@ -98,6 +98,7 @@ export interface Config extends Partners {
   /** What DuckDB may use of the machine; null: see src/engine/size.ts. */
   readonly engine: Settings['engine'];
   readonly targets: TargetSettings;
+  readonly lake: Settings['lake'];
   /** The grammar is checked; null: sub-IDs are not taken apart. */
   readonly subIds: { readonly grammar: string | null };
   readonly guards: GuardSettings;
@@ -165,8 +166,8 @@ export async function loadConfig(sources: ConfigSources): Promise<Config> {
     serve: settings.serve,
     pageToken: page.secret,
     subIds: settings.subIds,
-    engine: settings.engine,
     targets: targets.settings,
+    lake: settings.lake,
     guards: settings.guards,
     retention: settings.retention,
     alerts: alerting.alerts,
@@ -209,12 +210,13 @@ export function secretsOf(config: Config, env: Environment): string[] {
 }
 
 /** What is loaded. A relative name of a file starts at the working directory, as those in the environment do. */
-function loadingOf({ eans, pipelines, push }: Settings, cwd: string) {
+function loadingOf({ eans, engine, pipelines, push }: Settings, cwd: string) {
   const absolute = (file: string | null) => (file === null ? null : path.resolve(cwd, file));
   const { certFile, keyFile } = push.tls;
   return {
     eans: { ...eans, file: absolute(eans.file) },
     pipelines,
+    engine: { ...engine, extensions: absolute(engine.extensions) },
     push: { ...push, tls: { certFile: absolute(certFile), keyFile: absolute(keyFile) } },
   };
 }

@@ -116,6 +116,7 @@ export const settingsSchema = (pipelines: readonly Pipeline[]) =>
       threads: whole(1, 1024, 'threads, or null').nullable(),
       extensions: z.string().min(1).nullable(),
     }),
+    lake: z.strictObject({ delta: yesOrNo(), deltaDays: whole(1, 36_500, 'days') }),
     targets: z.strictObject({
       duckdb: z.strictObject({ enabled: yesOrNo() }),
       postgres: z.strictObject({ requireTls: yesOrNo() }),

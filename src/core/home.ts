@@ -18,6 +18,8 @@ export interface HomePaths {
   /** Scratch space of runs; whatever lies there may be deleted when no run is at work. */
   readonly work: string;
   readonly inbox: string;
+  /** The tables of the lake as Delta tables. */
+  readonly delta: string;
   /** The DuckDB warehouse. */
   readonly warehouse: string;
 }
@@ -36,6 +38,7 @@ export function homePaths(root: string): HomePaths {
     state: at('state'),
     work: at('work'),
     inbox: at('inbox'),
+    delta: at('delta'),
     warehouse: at('warehouse.duckdb'),
   };
 }

@@ -8,7 +8,7 @@ import { version } from '@duckdb/node-api';
 import { EtlError } from '../core/errors.ts';
 import { type Engine, quoteText } from './duckdb.ts';
 
-export type Extension = 'ducklake' | 'httpfs' | 'postgres_scanner';
+export type Extension = 'delta' | 'ducklake' | 'httpfs' | 'postgres_scanner';
 
 /** `folder`: the setting `engine.extensions`; null: DuckDB fetches what it does not have yet. Errors: `usage/extension`, naming it. */
 export async function loadExtensions(

@@ -13,6 +13,7 @@ import type { Progress } from '../core/progress.ts';
 import type { BudgetWait, FetchRecord } from '../core/records.ts';
 import type { Tracer } from '../core/tracer.ts';
 import type { EngineSize } from '../engine/size.ts';
+import type { OpenLake } from '../lake/delta/open-lake.ts';
 import type { Lake } from '../lake/lake.ts';
 import type { PartnerClient } from '../partner/client.ts';
 import type { Area, Calls, PartnerSettings } from '../partner/settings.ts';
@@ -44,6 +45,10 @@ export interface RunContext {
   readonly raw: RawStore;
   readonly masking: Masking;
   readonly lake: Lake;
+  /** null: `lake.delta` is false. */
+  readonly openLake: OpenLake | null;
+  /** The folder with DuckDB's extensions; null: DuckDB fetches them. */
+  readonly extensions: string | null;
   readonly clock: Clock;
   readonly log: Log;
   readonly progress: Progress;

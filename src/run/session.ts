@@ -18,6 +18,7 @@ import type { Target } from '../warehouse/target.ts';
 import { RUN_LOCK } from './at-work.ts';
 import type { RunContext } from './context.ts';
 import { RunLedger } from './ledger.ts';
+import { followLake } from './open-lake.ts';
 import { checksFor } from './publish/check-holds.ts';
 import type { Published } from './publish/publish.ts';
 import { Publisher } from './publish/publisher.ts';
@@ -148,6 +149,7 @@ async function perform(
   );
   await context.step('published', ledger.runId);
   try {
+    await followLake(context, session.engine);
     await after?.(session);
   } catch (thrown) {
     tally.errors.push(asEtlError(thrown));

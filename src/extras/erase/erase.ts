@@ -19,6 +19,7 @@ import type { FetchRecord } from '../../core/records.ts';
 import { writeJson } from '../../disk/atomic.ts';
 import { Engine } from '../../engine/duckdb.ts';
 import type { RunContext } from '../../run/context.ts';
+import { followLake } from '../../run/open-lake.ts';
 import { type RunOutcome, runSession, type Session } from '../../run/session.ts';
 import { renameAnswers } from '../../store/slices.ts';
 import { Erasures, erasuresFolder } from '../masking/erasures.ts';
@@ -216,6 +217,8 @@ class Erasing {
     const records = asked + held + rows;
     if (!isDryRun) {
       await dropLeftovers(context, this.options.folder);
+      await followLake(context, this.engine);
+      await context.openLake?.forget(this.engine);
       await context.state.compact();
     }
     await step('records', 'masked');

@@ -33,12 +33,13 @@ export interface PrunePlan {
 const MS_PER_DAY = 86_400_000;
 const BYTES_PER_MIB = 1024 * 1024;
 
-/** A DuckLake grows with every publication, so it is tidied whatever else is kept. */
-export function hasRetention({ retention, targets }: Retained): boolean {
-  return Object.values(retention).some((value) => value !== null) || targets.some(({ name }) => name === 'ducklake');
+/** A DuckLake and a Delta log grow with every night, so they are tidied whatever else is kept. */
+export function hasRetention({ retention, targets, openLake }: Retained): boolean {
+  const isGrowing = openLake !== null || targets.some(({ name }) => name === 'ducklake');
+  return isGrowing || Object.values(retention).some((value) => value !== null);
 }
 
-type Retained = Pick<RunContext, 'retention' | 'targets'>;
+type Retained = Pick<RunContext, 'retention' | 'targets' | 'openLake'>;
 
 /** Errors: `usage/no_retention`. */
 export function demandRetention(context: Retained): void {

@@ -69,7 +69,7 @@ export async function pruneAfterNight(session: Session): Promise<void> {
     );
 }
 
-async function carryOut({ context }: Session, plan: PrunePlan, step: PruneStep): Promise<void> {
+async function carryOut({ context, engine }: Session, plan: PrunePlan, step: PruneStep): Promise<void> {
   const { place } = context.raw;
   for (const { pipeline, file } of plan.answers) {
     if (context.signal.aborted) return;
@@ -88,5 +88,6 @@ async function carryOut({ context }: Session, plan: PrunePlan, step: PruneStep):
     else await rm(path.join(context.paths.root, file), { force: true });
   }
   await deleteRuns(context.state, plan.runs);
+  await context.openLake?.tidy(engine);
   for (const target of context.targets) if (!context.signal.aborted) await target.tidy();
 }

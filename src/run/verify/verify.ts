@@ -27,10 +27,11 @@ import { checksFor } from '../publish/check-holds.ts';
 import { answersBehind, lostBeside } from './answers-behind.ts';
 import { differingSlices } from './deep.ts';
 import { joinFixes, type RangeFix } from './fixes.ts';
+import { verifyOpenLake } from './open-lake.ts';
 import { fixOver, sliceProblem } from './slice-problem.ts';
 
 export interface Difference {
-  readonly hop: 'raw' | 'lake' | TargetName;
+  readonly hop: 'raw' | 'lake' | 'delta' | TargetName;
   readonly pipeline: string;
   readonly day: string | null;
   readonly problem: string;
@@ -85,6 +86,16 @@ export async function verify(context: RunContext, isDeep = false): Promise<Verif
   } finally {
     engine.close();
   }
+  const { differences: open, unread } = await verifyOpenLake(context);
+  found.differences.push(...open.map((one) => ({ hop: 'delta' as const, ...one })));
+  if (unread !== null)
+    found.warnings.push({
+      hop: 'delta',
+      pipeline: 'all',
+      day: null,
+      problem: `its logs and files were looked at, but not read back: ${unread}`,
+      fix: 'set engine.extensions: see docs/scaling.md',
+    });
   const targets: ComparedTarget[] = [];
   for (const target of context.targets)
     targets.push(await verifyTarget(context, target, isDeep ? (entry) => !damaged.has(entry) : null, found));
