@@ -4,6 +4,7 @@
  */
 import path from 'node:path';
 import { analystsDuckdb, analystsPostgres } from './analysts.ts';
+import { delta } from './delta.ts';
 import { ducklake } from './ducklake.ts';
 import { growth } from './growth.ts';
 import { compare, told } from './guard.ts';
@@ -28,6 +29,7 @@ const benchmarks: Readonly<Record<string, (dir: string) => Promise<Result[]>>> =
   loading,
   growth,
   ducklake,
+  delta,
   memory,
   unchanged,
   nights,
