@@ -16,12 +16,10 @@ import { Pacing } from './partner/pacing.ts';
 import type { Area } from './partner/settings.ts';
 import { CachedTokenSource } from './partner/token.ts';
 import type { Partner, RunContext, Step } from './run/context.ts';
-import { demandNew } from './store/backups.ts';
-import { fileLocks } from './store/file-locks.ts';
 import { FolderPlace } from './store/folder.ts';
 import { installationOf } from './store/installation.ts';
+import { locksOf, openState } from './store/open.ts';
 import { RawStore } from './store/raw.ts';
-import { openSqliteState } from './store/sqlite.ts';
 import type { State } from './store/state.ts';
 import { openDuckdbTarget } from './warehouse/duckdb/target.ts';
 import { openDucklakeTarget } from './warehouse/ducklake/target.ts';
@@ -50,7 +48,8 @@ export async function openApp(world: Surroundings): Promise<App> {
   const { config, clock } = world;
   const paths = config.home;
   await makeHome(paths.root);
-  const state = await openSqliteState(paths.database, () => demandNew(paths));
+  const place = { url: config.stateUrl, home: paths };
+  const state = await openState(place);
   const engine = engineSize(config.engine);
   const targets = openTargets(config, engine, clock, () => installationOf(state, clock));
   const pacing = new Pacing({
@@ -75,7 +74,7 @@ export async function openApp(world: Surroundings): Promise<App> {
     eans: config.eans,
     targets,
     state,
-    locks: fileLocks(paths.locks, clock),
+    locks: locksOf(place, state, clock),
     raw: new RawStore({
       state,
       place: new FolderPlace(paths.root),

@@ -97,6 +97,8 @@ export interface Config extends Partners {
   readonly push: PushSettings;
   /** What DuckDB may use of the machine; null: see src/engine/size.ts. */
   readonly engine: Settings['engine'];
+  /** null: the state is a file in the home directory. Holds a password. */
+  readonly stateUrl: string | null;
   readonly targets: TargetSettings;
   readonly lake: Settings['lake'];
   /** The grammar is checked; null: sub-IDs are not taken apart. */
@@ -166,6 +168,7 @@ export async function loadConfig(sources: ConfigSources): Promise<Config> {
     serve: settings.serve,
     pageToken: page.secret,
     subIds: settings.subIds,
+    stateUrl: fromEnv.stateUrl,
     targets: targets.settings,
     lake: settings.lake,
     guards: settings.guards,

@@ -21,6 +21,8 @@ export interface EnvironmentSettings {
   readonly postgresUrl: string | null;
   /** postgres://…: where a DuckLake's catalog lies. */
   readonly ducklakeUrl: string | null;
+  /** postgres://…: where the state lies. */
+  readonly stateUrl: string | null;
   readonly problems: readonly Problem[];
   readonly warnings: readonly string[];
 }
@@ -43,6 +45,7 @@ const NAMES = [
   'PARTNER_ETL_CONFIG',
   'PARTNER_ETL_POSTGRES_URL',
   'PARTNER_ETL_DUCKLAKE_URL',
+  'PARTNER_ETL_STATE_URL',
   'PARTNER_ETL_PAGE_TOKEN',
   'PARTNER_ETL_PAGE_TOKEN_FILE',
   'PARTNER_ETL_ALERT_URL',
@@ -75,7 +78,7 @@ export function pretendedDay(env: Environment): Day | null {
 /** Values in the environment that nobody may ever see, also inside other texts. */
 export function secretsIn(env: Environment): string[] {
   const names = Object.keys(env).filter((name) =>
-    /^(?:PARTNER_\w*(?:SECRET|POSTGRES_URL|DUCKLAKE_URL|PAGE_TOKEN|ALERT_(?:\w+_)?URL|SMTP_PASSWORD)|AWS_SECRET_ACCESS_KEY|AWS_SESSION_TOKEN)$/.test(
+    /^(?:PARTNER_\w*(?:SECRET|POSTGRES_URL|DUCKLAKE_URL|STATE_URL|PAGE_TOKEN|ALERT_(?:\w+_)?URL|SMTP_PASSWORD)|AWS_SECRET_ACCESS_KEY|AWS_SESSION_TOKEN)$/.test(
       name,
     ),
   );
@@ -119,6 +122,7 @@ export function readEnvironment(env: Environment): EnvironmentSettings {
     ducklakeUrl: catalogOf(
       checked('PARTNER_ETL_DUCKLAKE_URL', (text) => catalogOf(text) !== null, DUCKLAKE_ADDRESS, false),
     ),
+    stateUrl: checked('PARTNER_ETL_STATE_URL', isPostgresAddress, POSTGRES_ADDRESS, false),
     problems,
     warnings: misspelt(env),
   };

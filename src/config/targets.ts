@@ -52,7 +52,11 @@ export function targetsOf(
       value: 'false',
       accepted: 'no warehouse is left: true is accepted, or set PARTNER_ETL_POSTGRES_URL or PARTNER_ETL_DUCKLAKE_URL',
     });
-  const urls = { PARTNER_ETL_POSTGRES_URL: postgresUrl, PARTNER_ETL_DUCKLAKE_URL: ducklakeUrl };
+  const urls = {
+    PARTNER_ETL_POSTGRES_URL: postgresUrl,
+    PARTNER_ETL_DUCKLAKE_URL: ducklakeUrl,
+    PARTNER_ETL_STATE_URL: fromEnv.stateUrl,
+  };
   for (const [key, url] of Object.entries(urls))
     if (targets.postgres.requireTls && url !== null && isSentInClear(url))
       problems.push({

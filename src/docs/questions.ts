@@ -2,7 +2,6 @@
 import { assert } from '../core/errors.ts';
 import { readQuestions } from '../warehouse/questions.ts';
 import type { QueryResult, Target } from '../warehouse/target.ts';
-import { dialectOf } from '../warehouse/target-name.ts';
 
 export interface DocQuestion {
   readonly number: number;
@@ -32,8 +31,7 @@ export async function docQuestions(target: Target | null): Promise<DocQuestion[]
       { engine: 'Postgres', sql: other },
     ] as const;
     const statements = sql === other ? ([{ engine: 'SQL', sql }] as const) : both;
-    const answer =
-      target === null ? null : await target.query(dialectOf(target.name) === 'duckdb' ? sql : other, ANSWER_ROWS);
+    const answer = target === null ? null : await target.query(target.dialect === 'duckdb' ? sql : other, ANSWER_ROWS);
     questions.push({ ...said, statements, answer });
   }
   return questions;

@@ -11,15 +11,15 @@ import type { BudgetWait, PublishedRecord, RunRecord, RunResult, RunSummary } fr
 import { spanning } from '../core/tracer.ts';
 import { Engine } from '../engine/duckdb.ts';
 import { backUpState } from '../store/backups.ts';
-import { whoHolds } from '../store/locks.ts';
+import { type Lock, underGeneration, whoHolds } from '../store/locks.ts';
 import { endedWell } from '../store/runs.ts';
 import type { Check } from '../warehouse/checks.ts';
 import type { Target } from '../warehouse/target.ts';
 import { RUN_LOCK } from './at-work.ts';
 import type { RunContext } from './context.ts';
 import { RunLedger } from './ledger.ts';
-import { followLake } from './open-lake.ts';
 import { checksFor } from './publish/check-holds.ts';
+import { heldByChecks } from './publish/kept-holds.ts';
 import type { Published } from './publish/publish.ts';
 import { Publisher } from './publish/publisher.ts';
 import { INTERRUPTED, Tally } from './tally.ts';
@@ -69,6 +69,18 @@ export async function runSession(
   const checks = new Map<Target, readonly Check[]>();
   for (const target of publishing.targets) checks.set(target, await checksFor(context, target));
   const lock = await takeRunLock(context, command);
+  return underGeneration(lock.generation, () =>
+    underLock(context, command, pipelines, work, { publishing, checks, lock }),
+  );
+}
+
+async function underLock(
+  context: RunContext,
+  command: string,
+  pipelines: readonly Pipeline[],
+  work: (session: Session) => Promise<void>,
+  { publishing, checks, lock }: Locked,
+): Promise<RunOutcome> {
   try {
     await context.state.file?.prove();
     await recoverFetches(context);
@@ -105,6 +117,12 @@ export async function runSession(
   } finally {
     await lock.release();
   }
+}
+
+interface Locked {
+  readonly publishing: Publishing;
+  readonly checks: ReadonlyMap<Target, readonly Check[]>;
+  readonly lock: Lock;
 }
 
 /** From here on every line that is logged names the run. */
@@ -168,6 +186,12 @@ async function perform(
   context.log.info('the run has ended', { result, exit_code, rows: summary.rows, calls: summary.calls });
   await context.step('run-ended', ledger.runId);
   return { run, exitCode: tally.exitCode(), errors: tally.errors, published, changes: tally.changes.summary() };
+}
+
+/** The open lake follows the lake, when checks have said which slices nobody is to see yet. Nothing where it is off. */
+export async function followLake(context: RunContext, engine: Engine): Promise<void> {
+  const { openLake } = context;
+  if (openLake !== null) await openLake.follow(engine, await heldByChecks(context));
 }
 
 /** Errors over damaged files of the lake say whose they are, and what fixes them. */

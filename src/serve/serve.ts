@@ -40,6 +40,9 @@ export interface Addresses {
   readonly health: string;
 }
 
+/** With the state in Postgres the scheduler of another host may be at work: then this one waits for its end, and looks so often. */
+const STANDBY_MS = 500;
+
 /** Who asks for an end waits 20 s at the most; a second of them is for ending by force. */
 const END_MS = 19_000;
 
@@ -103,10 +106,16 @@ export async function serve(options: ServeOptions): Promise<void> {
 }
 
 async function takeLocks({ context, push, settings, command }: ServeOptions, parts: OpenParts) {
-  const { locks } = context;
+  const { locks, log, clock, signal } = context;
+  const isShared = context.state.engine === 'postgres';
   const held = { areHeld: true };
-  const take = async (name: string, code: string, what: string, why: string) => {
-    const lock = await locks.tryLock(name, command);
+  const take = async (name: string, code: string, what: string, why: string, isStandby = false) => {
+    let lock = await locks.tryLock(name, command);
+    if (!lock && isStandby) log.info(`another ${what} is at work: ${await whoHolds(locks, name)}; this one stands by`);
+    while (!lock && isStandby && !signal.aborted) {
+      await clock.sleep(STANDBY_MS, signal).catch(() => undefined);
+      lock = await locks.tryLock(name, command);
+    }
     if (!lock)
       throw new EtlError('locked', code, `another ${what} is at work: ${await whoHolds(locks, name)}`, {
         hint: `end it first: ${why}`,
@@ -116,9 +125,11 @@ async function takeLocks({ context, push, settings, command }: ServeOptions, par
       return lock.release();
     });
   };
-  if (push.enabled) await take(RECEIVER_LOCK, 'receiver', 'receiver', 'of two receivers doctor could find only one');
+  // Receivers of several hosts write into one inbox, which has a message once.
+  if (push.enabled && !isShared)
+    await take(RECEIVER_LOCK, 'receiver', 'receiver', 'of two receivers doctor could find only one');
   if (settings.schedule)
-    await take(SCHEDULER_LOCK, 'scheduler', 'scheduler', 'two schedulers would start every run twice');
+    await take(SCHEDULER_LOCK, 'scheduler', 'scheduler', 'two schedulers would start every run twice', isShared);
   return held;
 }
 

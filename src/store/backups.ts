@@ -47,10 +47,10 @@ export async function backUpState(state: StateFile, folder: string, day: string,
 type StatePlaces = Pick<HomePaths, 'database' | 'lake' | 'raw' | 'backups'>;
 
 /** For where no state is found. Errors: `failed/lost_state` when one of the folders shows that there was one. */
-export async function demandNew({ database: file, ...folders }: StatePlaces): Promise<void> {
+export async function demandNew({ database: file, ...folders }: StatePlaces, place: string = file): Promise<void> {
   for (const folder of [folders.lake, folders.raw, folders.backups]) {
     if ((await readdir(folder).catch(() => [])).length === 0) continue;
-    throw new EtlError('failed', 'lost_state', `${file} is lost: ${folder} holds data that it knew`, {
+    throw new EtlError('failed', 'lost_state', `${place} is lost: ${folder} holds data that it knew`, {
       concern: { file },
       hint: 'take the newest backup and find the rest again: partner-etl rebuild --state',
     });

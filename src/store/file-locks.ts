@@ -39,7 +39,7 @@ export function fileLocks(folder: string, clock: Clock): Locks {
         await release();
         throw error;
       }
-      if (database) return { release };
+      if (database) return { generation: null, release };
       await release();
       return null;
     },

@@ -4,8 +4,9 @@
  */
 import { sql } from 'kysely';
 import pg from 'pg';
+import { z } from 'zod';
 import type { Clock } from '../core/clock.ts';
-import { holderNow, type Locks, lockHolderShape } from './locks.ts';
+import { generationMemo, holderNow, type Locks, lockHolderShape } from './locks.ts';
 import { readMemo, writeMemo } from './memo.ts';
 import type { State } from './state.ts';
 
@@ -28,7 +29,7 @@ export function postgresLocks(url: string, state: State, clock: Clock): Locks {
         if (rows[0].is_mine) {
           const holder = holderNow(what, clock);
           await writeMemo(state, memoOf(name), holder, holder.since);
-          return { release: () => letGo(client) };
+          return { generation: await nextGeneration(state, name, holder.since), release: () => letGo(client) };
         }
       } catch (error) {
         await letGo(client);
@@ -48,6 +49,13 @@ export function postgresLocks(url: string, state: State, clock: Clock): Locks {
     },
     holder: (name) => readMemo(state.db, memoOf(name), lockHolderShape),
   };
+}
+
+/** Whoever holds the lock is alone here. */
+async function nextGeneration(state: State, name: string, at: string): Promise<number> {
+  const next = ((await readMemo(state.db, generationMemo(name), z.int())) ?? 0) + 1;
+  await writeMemo(state, generationMemo(name), next, at);
+  return next;
 }
 
 /** Unlocked first: the server may notice the end of a connection later than we do. */

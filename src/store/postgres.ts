@@ -4,22 +4,35 @@
  */
 import { Kysely, PostgresDialect, sql } from 'kysely';
 import pg from 'pg';
+import { z } from 'zod';
+import { EtlError } from '../core/errors.ts';
+import { currentGeneration, demandNewest, generationMemo } from './locks.ts';
+import { readMemo } from './memo.ts';
 import { prepareSchema } from './schema.ts';
-import type { State } from './state.ts';
+import type { State, StateTransaction } from './state.ts';
 import type { StateTables } from './tables.ts';
 
 const SCHEMA = 'partner_etl_state';
 /** Of the advisory lock that writers hold: any number that is not taken otherwise. */
 const WRITER_LOCK = 7_215_001;
 const CONNECTIONS = 4;
+const CONNECT_TIMEOUT_MS = 10_000;
 /** `bigint`: all of ours fit a JavaScript number. */
 const INT8 = 20;
 
-/** Opens the state and makes its tables where there are none. Errors: those of `pg`; `failed/newer_state`, `failed/older_state`. */
-export async function openPostgresState(url: string): Promise<State> {
+/** The lock of runs, whose generation every commit of a run is held against. */
+const RUN_LOCK = 'run';
+
+/**
+ * Opens the state and makes its tables where there are none. `mayMake` is done before, and throws where there should be some already.
+ * Errors: those of it; `retry/state_connection`, `usage/state_login`, `failed/state_rights`; `failed/newer_state`, `failed/older_state`.
+ */
+export async function openPostgresState(url: string, mayMake: () => Promise<void> = async () => {}): Promise<State> {
   const pool = new pg.Pool({
     connectionString: url,
     max: CONNECTIONS,
+    application_name: 'partner-etl state',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     options: `-c search_path=${SCHEMA} -c synchronous_commit=on`,
     types: { getTypeParser: (oid, format) => (oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) },
   });
@@ -29,10 +42,16 @@ export async function openPostgresState(url: string): Promise<State> {
     engine: 'postgres',
     db,
     write: (work) =>
-      db.transaction().execute(async (tx) => {
-        await sql`SELECT pg_advisory_xact_lock(${sql.lit(WRITER_LOCK)})`.execute(tx);
-        return work(tx);
-      }),
+      db
+        .transaction()
+        .execute(async (tx) => {
+          await sql`SELECT pg_advisory_xact_lock(${sql.lit(WRITER_LOCK)})`.execute(tx);
+          if (currentGeneration() !== null) demandNewest(await readMemo(tx, generationMemo(RUN_LOCK), z.int()));
+          return work(tx);
+        })
+        .catch((error: unknown) => {
+          throw sorted(error);
+        }),
     elements: (json) => sql`jsonb_array_elements(cast(${json} AS jsonb)) AS each(value)`,
     file: null,
     compact: async () => {
@@ -45,12 +64,29 @@ export async function openPostgresState(url: string): Promise<State> {
     await state.write(async (tx) => {
       await sql.raw(`CREATE SCHEMA IF NOT EXISTS ${SCHEMA}`).execute(tx);
     });
-    await prepareSchema(state, `schema ${SCHEMA}`, async (script, tx) => {
+    const run = async (script: string, tx: StateTransaction) => {
       await sql.raw(script.replaceAll('BYTES', 'BYTEA').replaceAll(' WITHOUT ROWID', '')).execute(tx);
-    });
+    };
+    await prepareSchema(state, `schema ${SCHEMA}`, run, mayMake);
   } catch (error) {
     await state.close();
-    throw error;
+    throw sorted(error);
   }
   return state;
+}
+
+/** What the server or the way to it says, sorted by what is to be done next; what is sorted already, and mistakes of ours, as they are. */
+function sorted(error: unknown): unknown {
+  if (error instanceof EtlError) return error;
+  const { code, message = '' } = (error ?? {}) as { readonly code?: unknown; readonly message?: string };
+  const state = typeof code === 'string' ? code : '';
+  const refusal = (kind: 'retry' | 'usage' | 'failed', name: string, hint: string) =>
+    new EtlError(kind, name, `the state in Postgres: ${message === '' ? state : message}`, { cause: error, hint });
+  if (/^28|^3D000$|^ERR_INVALID_URL$/.test(state))
+    return refusal('usage', 'state_login', 'the server refuses user, password or database: fix PARTNER_ETL_STATE_URL');
+  if (state === '42501')
+    return refusal('failed', 'state_rights', 'GRANT CREATE ON DATABASE to the user in PARTNER_ETL_STATE_URL');
+  if (/^(?:08|57P|53|25P03)|^E[A-Z]+$/.test(state) || /terminated|timeout|Connection ended/i.test(message))
+    return refusal('retry', 'state_connection', 'see whether the server runs and PARTNER_ETL_STATE_URL names it');
+  return error;
 }

@@ -5,6 +5,7 @@
 import { ACCOUNT } from '../core/account.ts';
 import { assert, EtlError } from '../core/errors.ts';
 import { subIdParts } from '../core/sub-id-grammar.ts';
+import { currentGeneration, demandNewest } from '../store/locks.ts';
 import type { Bookkeeping } from './bookkeeping.ts';
 
 export interface WarehouseSettings {
@@ -27,9 +28,14 @@ export async function settingsDiffer(db: Bookkeeping, wanted: WarehouseSettings)
   return gone.length + fresh.length > 0;
 }
 
-/** For the holder of the publishing lock, before anything is loaded. Errors: `failed/other_installation`. */
+/** Name of the row with the newest generation of runs that published (see store/locks.ts); there is none where runs have none. */
+export const GENERATION = 'generation';
+
+/** For the holder of the publishing lock, before anything is loaded. Errors: `failed/other_installation`, `locked/overtaken`. */
 export async function demandOwn(db: Bookkeeping, { installation }: WarehouseSettings): Promise<void> {
-  const there = (await recorded(db)).get(INSTALLATION);
+  const found = await recorded(db);
+  demandNewest(found.has(GENERATION) ? Number(found.get(GENERATION)) : null);
+  const there = found.get(INSTALLATION);
   if (installation === undefined || there === undefined || there === (await installation())) return;
   throw new EtlError(
     'failed',
@@ -43,7 +49,11 @@ export async function demandOwn(db: Bookkeeping, { installation }: WarehouseSett
 
 /** Makes the warehouse say these settings; one that it says already keeps its time. For the holder of the publishing lock. */
 export async function recordSettings(db: Bookkeeping, wanted: WarehouseSettings, at: string): Promise<void> {
-  const { gone, fresh } = await changesDue(db, wanted);
+  const generation = currentGeneration();
+  const newest: Settings = new Map(generation === null ? [] : [[GENERATION, String(generation)]]);
+  const due = await changesDue(db, wanted);
+  const gone = [...due.gone, ...newest.keys()];
+  const fresh = [...due.fresh, ...newest];
   if (gone.length > 0)
     await db.deleteFrom('etl.setting').where('account', '=', ACCOUNT).where('name', 'in', gone).execute();
   if (fresh.length > 0)
@@ -62,7 +72,8 @@ async function changesDue(db: Bookkeeping, wanted: WarehouseSettings) {
   return {
     // One that does not say who publishes leaves that as it is.
     gone: [...there]
-      .filter(([name, value]) => due.get(name) !== value && (name !== INSTALLATION || installation !== undefined))
+      .filter(([name]) => name !== GENERATION && (name !== INSTALLATION || installation !== undefined))
+      .filter(([name, value]) => due.get(name) !== value)
       .map(([name]) => name),
     fresh: [...due].filter(([name, value]) => there.get(name) !== value),
   };

@@ -2,8 +2,3 @@
 export type SqlDialect = 'duckdb' | 'postgres';
 
 export type TargetName = SqlDialect | 'ducklake';
-
-/** A DuckLake is read and written by DuckDB. */
-export function dialectOf(target: TargetName): SqlDialect {
-  return target === 'postgres' ? 'postgres' : 'duckdb';
-}

@@ -9,7 +9,7 @@ import type { Tracer } from '../core/tracer.ts';
 import type { BrokenCheck, Check } from './checks.ts';
 import type { DifferingRows } from './differing-rows.ts';
 import type { Erasure } from './erasing.ts';
-import type { TargetName } from './target-name.ts';
+import type { SqlDialect, TargetName } from './target-name.ts';
 
 /** A slice to be loaded: its content as declared by the lake, and the files that hold it. */
 export interface LoadSlice {
@@ -191,6 +191,7 @@ export interface Reading {
 
 export interface Target extends Reading {
   readonly name: TargetName;
+  readonly dialect: SqlDialect;
 
   /**
    * Opens the warehouse once for all that `work` asks; where it is a file, each question of its own opens it anew. Nothing else may be

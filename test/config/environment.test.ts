@@ -221,7 +221,7 @@ describe('the rest of the environment', () => {
       PARTNER_ETL_POSTGRES_URL: 'postgres://etl:pw-pw-pw@db:5432/shop?sslmode=verify-full',
     });
     const postgresUrl = 'postgres://etl:pw-pw-pw@db:5432/shop?sslmode=verify-full';
-    expect(config.targets).toEqual({ duckdb: false, postgresUrl });
+    expect(config.targets).toEqual({ duckdb: false, postgresUrl, ducklake: null });
   });
 
   test.each([

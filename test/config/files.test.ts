@@ -64,7 +64,7 @@ describe('settings files', () => {
       trustedProxies: [],
     });
     expect(config.subIds).toEqual({ grammar: null });
-    expect(config.targets).toEqual({ duckdb: true, postgresUrl: null });
+    expect(config.targets).toEqual({ duckdb: true, postgresUrl: null, ducklake: null });
     expect(config.guards).toEqual({ shrink: { minRows: 20, keepRatio: 0.5 } });
     expect(config.files).toEqual(['config/default.yaml']);
     expect(config.warnings).toEqual([]);

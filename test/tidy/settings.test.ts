@@ -47,7 +47,7 @@ const code = sourcesIn(['src', 'pipelines'])
   .map(({ text: source }) => codeOnly(source))
   .join('\n');
 /** The places that take the settings apart. */
-const taking = ['src/config.ts', 'src/config/partner.ts']
+const taking = ['src/config.ts', 'src/config/partner.ts', 'src/config/targets.ts']
   .map((file) => codeOnly(readFileSync(path.join(REPOSITORY, file), 'utf8')))
   .join('\n');
 

@@ -5,6 +5,7 @@ import { runRebuild, runRebuildHistory } from '../../run/again.ts';
 import { type RebuiltState, rebuildState } from '../../run/verify/rebuild-state.ts';
 import { recoverFetches } from '../../run/verify/recover-fetches.ts';
 import type { Restored } from '../../store/backups.ts';
+import { placeOf } from '../../store/open.ts';
 import type { CliContext } from '../context.ts';
 import { addExamples } from '../help.ts';
 import { printOutcome } from '../print/outcome.ts';
@@ -53,11 +54,12 @@ async function rebuild(cli: CliContext, options: RebuildOptions): Promise<void> 
     });
   if (history) return printOutcome(cli, await withRun(cli, runRebuildHistory), json);
   if (!state) return printOutcome(cli, await withRun(cli, (context) => runRebuild(context, target)), json);
-  const { home } = await cli.config();
-  const restored = await rebuildState(home, cli.pipelines, cli.clock);
+  const { home, stateUrl } = await cli.config();
+  const at = { url: stateUrl, home };
+  const restored = await rebuildState(at, cli.pipelines, cli.clock);
   await withApp(cli, recoverFetches);
-  if (json) printJson(cli.stdout, { state: home.database, ...restored });
-  else cli.stdout.write(`${linesOf(home.database, restored).join('\n')}\n`);
+  if (json) printJson(cli.stdout, { state: placeOf(at), ...restored });
+  else cli.stdout.write(`${linesOf(placeOf(at), restored).join('\n')}\n`);
 }
 
 function linesOf(file: string, { lake, ...restored }: RebuiltState): string[] {

@@ -3,6 +3,7 @@ import { access, constants, mkdtemp, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Config } from '../../config.ts';
+import type { Clock } from '../../core/clock.ts';
 import { AREAS } from '../../core/source.ts';
 import { Engine, quoteText } from '../../engine/duckdb.ts';
 import type { PartnerSettings } from '../../partner/settings.ts';
@@ -14,6 +15,7 @@ import { checkState } from './state.ts';
 /** What the checks reach out to; each is handed in, so that a check is the same against anything. */
 export interface DoctorWorld {
   readonly config: Config;
+  readonly clock: Clock;
   /** As in process.versions.node. */
   readonly nodeVersion: string;
   /** The user we are; null where files have no owners. */
@@ -51,7 +53,7 @@ export async function runChecks(world: DoctorWorld): Promise<NamedFinding[]> {
     ['home', () => checkHome(world.config.home.root)],
     ['rights', () => checkHomeRights(world.config.home.root, world.uid)],
     ['owners', () => checkHomeParts(world.config.home.root, world.uid)],
-    ['state', () => checkState(world.config.home, world.uid)],
+    ['state', () => checkState(world.config, world.uid, world.clock)],
     ['disk', () => checkDisk(world.config.home.root)],
     ['duckdb', checkDuckdb],
     ['warehouse', world.warehouse],

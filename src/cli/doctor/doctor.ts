@@ -10,8 +10,7 @@ import type { PartnerSettings } from '../../partner/settings.ts';
 import { CachedTokenSource, type TokenSource, type TokenState } from '../../partner/token.ts';
 import { endBan, pairOf } from '../../partner/token-circuit.ts';
 import { announcedReceiver } from '../../serve/receiver/proof.ts';
-import { demandNew } from '../../store/backups.ts';
-import { openSqliteState } from '../../store/sqlite.ts';
+import { openState } from '../../store/open.ts';
 import type { State } from '../../store/state.ts';
 import { openDuckdbTarget } from '../../warehouse/duckdb/target.ts';
 import { openDucklakeTarget } from '../../warehouse/ducklake/target.ts';
@@ -101,6 +100,7 @@ function worldOf(
   const { clock } = context;
   return {
     config,
+    clock,
     nodeVersion: process.versions.node,
     uid: process.getuid?.() ?? null,
     warehouse: () => checkWarehouse(config, context),
@@ -108,7 +108,8 @@ function worldOf(
     ducklake: () => checkDucklake(config, context),
     receiver: () => checkReceiver(config.push, clock.now()),
     tokenState: async () => {
-      if (!(await isThere(config.home.database))) return ok('none on disk, and none was asked for yet');
+      if (config.stateUrl === null && !(await isThere(config.home.database)))
+        return ok('none on disk, and none was asked for yet');
       return ofTokens(config, context, async ({ token }) => judgeToken(await token.state()));
     },
     online: online
@@ -227,9 +228,9 @@ async function ofTokens(
   return withState(config, (state) => ofEach(tokenSources(config, state, context), (source) => look(source, state)));
 }
 
-/** Errors: `failed/lost_state`, lest an empty state takes the place of one that is lost; those of `openSqliteState`. */
-async function withState<T>({ home }: Config, look: (state: State) => Promise<T>): Promise<T> {
-  const state = await openSqliteState(home.database, () => demandNew(home));
+/** Errors: `failed/lost_state`, lest an empty state takes the place of one that is lost; those of `openState`. */
+async function withState<T>({ home, stateUrl }: Config, look: (state: State) => Promise<T>): Promise<T> {
+  const state = await openState({ url: stateUrl, home });
   try {
     return await look(state);
   } finally {

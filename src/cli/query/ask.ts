@@ -2,7 +2,6 @@
 import type { Command } from 'commander';
 import { EtlError } from '../../core/errors.ts';
 import { readQuestions } from '../../warehouse/questions.ts';
-import { dialectOf } from '../../warehouse/target-name.ts';
 import type { CliContext } from '../context.ts';
 import { orDemo } from '../demo/home.ts';
 import { addExamples } from '../help.ts';
@@ -21,7 +20,7 @@ export function register(program: Command, cli: CliContext): void {
     if (words.length === 0) return list(cli, options);
     return withApp(await orDemo(cli), async ({ targets }) => {
       const target = chosenTarget(targets, options.target);
-      const question = chosenQuestion(await readQuestions(dialectOf(target.name)), words);
+      const question = chosenQuestion(await readQuestions(target.dialect), words);
       const { number, slug, question: text, reading, sql } = question;
       const width = Math.min(cli.stdout.columns, WIDEST);
       const isTable = options.format === 'table' && options.json !== true;

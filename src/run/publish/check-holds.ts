@@ -12,13 +12,12 @@ import {
   readChecks,
 } from '../../warehouse/checks.ts';
 import type { LoadSlice, Target } from '../../warehouse/target.ts';
-import { dialectOf } from '../../warehouse/target-name.ts';
 import type { RunContext } from '../context.ts';
 import type { CheckHold } from './kept-holds.ts';
 
 /** The checks that a target's slices must stand. Errors: `usage/check`. */
 export function checksFor(context: RunContext, target: Target): Promise<Check[]> {
-  return readChecks(dialectOf(target.name), path.join(context.paths.root, 'checks'), context.pipelines);
+  return readChecks(target.dialect, path.join(context.paths.root, 'checks'), context.pipelines);
 }
 
 /** The slices without those that are blocked, and what is held of them; a whole and its parts stay together. */

@@ -7,7 +7,7 @@
  */
 import { isoTime } from '../../core/clock.ts';
 import type { Day } from '../../core/days.ts';
-import { childrenOf, type Pipeline } from '../../core/pipeline.ts';
+import { childrenOf, type Pipeline, parentName } from '../../core/pipeline.ts';
 import { type CheckHoldRow, readCheckHolds, writeCheckHolds, writeReleased } from '../../store/check-holds.ts';
 import type { HoldRecord, ShownHold } from '../../warehouse/target.ts';
 import type { RunContext } from '../context.ts';
@@ -75,4 +75,10 @@ export function withoutTwice<T extends HoldRecord>(holds: readonly T[]): T[] {
     if (!named.has(name)) named.set(name, hold);
   }
   return [...named.values()];
+}
+
+/** Whether a check keeps a slice, or the whole that it is a part of, out of a target. */
+export async function heldByChecks(context: RunContext): Promise<(pipeline: Pipeline, day: Day) => boolean> {
+  const held = new Set((await allCheckHolds(context)).map((hold) => `${hold.pipeline} ${hold.slice_day}`));
+  return (pipeline, day) => held.has(`${pipeline.name} ${day}`) || held.has(`${parentName(pipeline)} ${day}`);
 }

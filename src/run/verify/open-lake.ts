@@ -9,7 +9,7 @@ import { Engine, quoteName, quoteText } from '../../engine/duckdb.ts';
 import { loadExtensions } from '../../engine/extensions.ts';
 import type { OpenTable } from '../../lake/delta/open-lake.ts';
 import type { RunContext } from '../context.ts';
-import { heldByChecks } from '../open-lake.ts';
+import { heldByChecks } from '../publish/kept-holds.ts';
 
 export interface OpenLakeProblem {
   readonly pipeline: string;

@@ -46,13 +46,13 @@ export interface DuckdbStore {
 }
 
 export interface Change {
-  /** What others are told while it is going on. */
+  /** What others see while it is going on. */
   readonly what: string;
   /** Everything is loaded anew: what is damaged is set aside. */
   readonly afresh?: boolean;
   /** Nothing may be left of values that `work` took out, wherever the engine keeps what was. */
   readonly isTraceless?: boolean;
-  /** Is told what is done, in a word or two. */
+  /** Hears what is done, in a word or two. */
   readonly onStep?: (what: string) => void;
 }
 

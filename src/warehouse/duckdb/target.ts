@@ -75,6 +75,7 @@ export function openTargetIn(
 }
 
 class DuckdbTarget implements Target {
+  readonly dialect = 'duckdb';
   private readonly warehouse: DuckdbStore;
   private readonly clock: Clock;
   private readonly pipelines: readonly Pipeline[];

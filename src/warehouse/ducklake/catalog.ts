@@ -57,7 +57,7 @@ export class Catalog {
       }
     } catch (error) {
       await ended(client);
-      throw told(error);
+      throw sorted(error);
     }
   }
 
@@ -143,7 +143,7 @@ export class Catalog {
     try {
       return await work(client);
     } catch (error) {
-      throw told(error);
+      throw sorted(error);
     } finally {
       await ended(client);
     }
@@ -166,7 +166,7 @@ export class Catalog {
   }
 }
 
-function told(error: unknown): unknown {
+function sorted(error: unknown): unknown {
   if (error instanceof EtlError) return error;
   return stateOf(error) === null ? connectError(error, OF) : statementError(error, OF);
 }

@@ -179,7 +179,7 @@ export class DucklakeStore implements DuckdbStore {
       await engine.run('USE memory; DETACH warehouse');
       this.spare = engine;
     } catch {
-      engine.close(); // what went wrong with it was told already
+      engine.close(); // what went wrong with it was reported already
     }
   }
 

@@ -72,6 +72,7 @@ export function openPostgresTarget(options: PostgresTargetOptions): Target {
 
 class PostgresTarget implements Target {
   readonly name = 'postgres';
+  readonly dialect = 'postgres';
   private readonly sessions: Sessions;
   private readonly workDir: string;
   private readonly engine: EngineSize;

@@ -85,7 +85,7 @@ it('the state lost with its backups, after such a night: what the raw store hold
   expect((await world.night({ names: VERSIONED, step })).errors).toHaveLength(1);
   for (const name of ['state.db', 'state.db-wal', 'state.db-shm', 'backups'])
     await rm(path.join(world.home, name), { recursive: true, force: true });
-  expect(await rebuildState(homePaths(world.home), pipelines, world.clock)).toMatchObject({
+  expect(await rebuildState({ url: null, home: homePaths(world.home) }, pipelines, world.clock)).toMatchObject({
     was: { is: 'lost' },
     backup: null,
   });
