@@ -42,7 +42,7 @@ const app = await openApp({
   signal: new AbortController().signal,
   step: (name, about) => {
     const isHere = `${name} ${about} `.startsWith(`${stopAt} `);
-    if (isHere && left-- === 0) process.kill(process.pid, 'SIGKILL');
+    if (isHere && left-- === 0) process.kill(process.pid, process.env.TEST_SIGNAL ?? 'SIGKILL');
   },
 });
 const { exitCode } = await runNight(app.context, names);

@@ -12,6 +12,8 @@ export interface Stop {
   /** How many of them pass before. */
   readonly occurrence?: number;
   readonly names?: readonly string[];
+  /** What it does to itself there; `SIGSTOP`: it goes on when it is let. */
+  readonly signal?: 'SIGKILL' | 'SIGSTOP';
 }
 
 /** Runs a night that dies at the step; returns the signal that ended it. Only in files called `*.built.test.ts`. */
@@ -19,12 +21,12 @@ export async function nightKilledAt(world: World, stop: Stop): Promise<NodeJS.Si
   return endOf(startNight(world, stop));
 }
 
-export function startNight(world: World, { step, occurrence = 0, names = [] }: Stop): ChildProcess {
+export function startNight(world: World, { step, occurrence = 0, names = [], signal = 'SIGKILL' }: Stop): ChildProcess {
   const script = path.join(import.meta.dirname, 'child.mjs');
   const args = [script, inject('build'), step, String(occurrence), String(world.clock.now()), ...names];
   return spawn(process.execPath, args, {
     cwd: world.home,
-    env: { PATH: process.env.PATH, ...world.env },
+    env: { PATH: process.env.PATH, ...world.env, TEST_SIGNAL: signal },
     stdio: 'inherit',
   });
 }

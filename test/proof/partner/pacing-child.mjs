@@ -1,8 +1,8 @@
-/** A process of its own that makes calls under a shared budget: `node pacing-child.mjs BUILD HOME COUNT CALLS`. Prints when. */
+/** A process of its own that makes calls under a shared budget: `node pacing-child.mjs BUILD STATE COUNT CALLS`, where STATE is a file or postgres://…. Prints when. */
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-const [build, home, count, calls] = process.argv.slice(2);
+const [build, place, count, calls] = process.argv.slice(2);
 const load = (file) => import(pathToFileURL(path.join(build, 'src', file)).href);
 const { Pacing } = await load('partner/pacing.js');
 const { systemClock } = await load('core/clock.js');
@@ -16,10 +16,11 @@ const clock = {
   },
 };
 const { openSqliteState } = await load('store/sqlite.js');
+const { openPostgresState } = await load('store/postgres.js');
 const quiet = () => undefined;
 const log = { debug: quiet, info: quiet, warn: quiet, error: quiet };
 
-const state = await openSqliteState(path.join(home, 'state.db'));
+const state = await (place.startsWith('postgres:') ? openPostgresState(place) : openSqliteState(place));
 const pacing = new Pacing({ state, clock, log });
 const budget = { calls: Number(calls), perSeconds: 1, concurrency: 8 };
 const call = async () => {
