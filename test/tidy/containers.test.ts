@@ -90,7 +90,9 @@ describe('docker-compose.yml', () => {
 
   test('every variable that it gives the program is one that the program reads', () => {
     const { environment } = compose.services['partner-etl']!;
-    const known = textOf('src/config/environment.ts') + textOf('src/extras/tracing/tracing.ts');
+    const known = ['config/environment.ts', 'config/s3.ts', 'extras/tracing/tracing.ts']
+      .map((file) => textOf(`src/${file}`))
+      .join();
     // PGPASSFILE is read by the client of Postgres.
     const unknown = Object.keys(environment).filter((name) => !known.includes(`'${name}'`) && name !== 'PGPASSFILE');
     expect(unknown).toEqual([]);
