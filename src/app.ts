@@ -1,7 +1,7 @@
 /** Opens everything that a command works with, from settings, and closes it again. The only place that wires stages together. */
 import { mkdir } from 'node:fs/promises';
 import { type Config, requirePartner, timingOf, todayOf } from './config.ts';
-import type { Clock } from './core/clock.ts';
+import { type Clock, systemClock } from './core/clock.ts';
 import { EtlError } from './core/errors.ts';
 import { type Log, logWith } from './core/log.ts';
 import type { Progress } from './core/progress.ts';
@@ -18,7 +18,7 @@ import { CachedTokenSource } from './partner/token.ts';
 import type { Partner, RunContext, Step } from './run/context.ts';
 import { FolderPlace } from './store/folder.ts';
 import { installationOf } from './store/installation.ts';
-import { locksOf, openState } from './store/open.ts';
+import { demandOneTime, locksOf, openState } from './store/open.ts';
 import { RawStore } from './store/raw.ts';
 import type { State } from './store/state.ts';
 import { openDuckdbTarget } from './warehouse/duckdb/target.ts';
@@ -50,6 +50,7 @@ export async function openApp(world: Surroundings): Promise<App> {
   await makeHome(paths.root);
   const place = { url: config.stateUrl, home: paths };
   const state = await openState(place);
+  if (clock === systemClock) await demandOneTime(state, place, clock);
   const engine = engineSize(config.engine);
   const targets = openTargets(config, engine, clock, () => installationOf(state, clock));
   const pacing = new Pacing({

@@ -84,6 +84,12 @@ function sorted(error: unknown): unknown {
     new EtlError(kind, name, `the state in Postgres: ${message === '' ? state : message}`, { cause: error, hint });
   if (/^28|^3D000$|^ERR_INVALID_URL$/.test(state))
     return refusal('usage', 'state_login', 'the server refuses user, password or database: fix PARTNER_ETL_STATE_URL');
+  if (/startup parameter/.test(message))
+    return refusal(
+      'usage',
+      'state_pooler',
+      'a pooler is in between, which must keep sessions: let PARTNER_ETL_STATE_URL name the server itself',
+    );
   if (state === '42501')
     return refusal('failed', 'state_rights', 'GRANT CREATE ON DATABASE to the user in PARTNER_ETL_STATE_URL');
   if (/^(?:08|57P|53|25P03)|^E[A-Z]+$/.test(state) || /terminated|timeout|Connection ended/i.test(message))

@@ -1,12 +1,11 @@
 /** Whether the state is there, whole, for its owner alone, and backed up. */
 import { access, constants, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { sql } from 'kysely';
 import type { Config } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { HomePaths } from '../../core/home.ts';
 import { backupsIn, demandNew, examineState } from '../../store/backups.ts';
-import { openState, placeOf, type StateAt } from '../../store/open.ts';
+import { demandOneTime, openState, placeOf, type StateAt } from '../../store/open.ts';
 import { broken, type Finding, ok, skipped, warning } from './finding.ts';
 
 const MIB = 1024 * 1024;
@@ -21,26 +20,13 @@ export function checkState(
   return stateUrl === null ? checkStateFile(home, uid) : checkStateServer({ url: stateUrl, home }, clock);
 }
 
-/** The server's clock tells when calls were made and a token ends, for all hosts. */
-const MOST_APART_MS = 5_000;
-
-/** Errors: as of `openState`. */
+/** Errors: as of `openState` and `demandOneTime`. */
 async function checkStateServer(at: StateAt, clock: Clock): Promise<Finding> {
   const state = await openState(at);
   try {
-    const askedMs = clock.now();
-    const { rows } = await sql<{
-      now_ms: string;
-    }>`SELECT extract(epoch FROM clock_timestamp()) * 1000 AS now_ms`.execute(state.db);
-    const apartMs = Math.abs(Number(rows[0]?.now_ms) - askedMs);
-    const place = placeOf(at);
-    if (apartMs > MOST_APART_MS)
-      return broken(
-        `the clocks of this host and of ${place} are ${Math.round(apartMs / 1000)} seconds apart`,
-        'let both follow the same time service: budgets and the token go by these clocks',
-      );
+    await demandOneTime(state, at, clock);
     return ok(
-      `${place}; back it up by the server's means. Raw store and lake in ${at.home.root} must be the same for every host`,
+      `${placeOf(at)}; back it up by the server's means. ${at.home.root} must be the same folder for every host`,
     );
   } finally {
     await state.close();

@@ -1,4 +1,6 @@
 /** The state in Postgres: several hosts are one installation, one of them is at work, and one that comes late does no harm. */
+import { readdir, rename } from 'node:fs/promises';
+import path from 'node:path';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Step } from '../../../src/run/context.ts';
@@ -74,6 +76,29 @@ describe('the state in Postgres', () => {
     expect((await world.night()).errors).toEqual([]);
     expect(await content()).toEqual(before);
     await sound();
+  });
+
+  it('a home without the lake that the state knows is refused by name, and left as it is', async () => {
+    await world.night();
+    await rename(path.join(world.home, 'lake'), path.join(world.home, 'unmounted'));
+    const refused = await typedIn(world, ['run']);
+    expect(refused).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/knows of a lake that is not in [\s\S]*shared volume/),
+    });
+    expect(await readdir(world.home)).not.toContain('lake');
+    await rename(path.join(world.home, 'unmounted'), path.join(world.home, 'lake'));
+    later();
+    expect((await world.night()).errors).toEqual([]);
+  });
+
+  it('a state of a newer program is refused by name', async () => {
+    await world.night();
+    await ask('UPDATE partner_etl_state.state_version SET version = 99');
+    expect(await typedIn(world, ['run'])).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/version 99[\s\S]*update this partner-etl/),
+    });
   });
 
   it('while one host is at work another one hears who it is', async () => {
