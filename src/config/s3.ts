@@ -1,5 +1,5 @@
 /** The bucket's credentials, from the variables that every tool for S3 reads. */
-import type { S3Access } from '../core/s3.ts';
+import type { S3Access } from '../core/ducklake.ts';
 import { type Environment, variable } from './environment.ts';
 import type { Problem } from './problems.ts';
 

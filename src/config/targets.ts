@@ -1,32 +1,19 @@
 /** The warehouses, from the settings and the environment. */
 import path from 'node:path';
+import { type DucklakePlace, isBucket } from '../core/ducklake.ts';
 import type { HomePaths } from '../core/home.ts';
-import type { S3Access } from '../core/s3.ts';
 import { isSentInClear } from './address.ts';
 import type { Environment, EnvironmentSettings } from './environment.ts';
 import type { Problem } from './problems.ts';
 import { readS3 } from './s3.ts';
 import type { Settings } from './schema.ts';
 
-export interface DucklakeSettings {
-  /** postgres://…; may hold a password. */
-  readonly catalogUrl: string;
-  readonly schema: string;
-  /** A folder's path, or s3://…. */
-  readonly data: string;
-  /** null: `data` is a folder. */
-  readonly s3: S3Access | null;
-  /** The folder with DuckDB's extensions; null: DuckDB fetches them. */
-  readonly extensions: string | null;
-  readonly snapshotDays: number | null;
-}
-
 export interface TargetSettings {
   readonly duckdb: boolean;
   /** null: Postgres is off. Holds a password. */
   readonly postgresUrl: string | null;
   /** null: DuckLake is off. */
-  readonly ducklake: DucklakeSettings | null;
+  readonly ducklake: DucklakePlace | null;
 }
 
 interface Said {
@@ -66,12 +53,12 @@ export function targetsOf(
           'password and rows would be sent in clear to another machine: add ?sslmode=verify-full, or set targets.postgres.requireTls to false where the network is trusted',
       });
   const { data, schema, snapshotDays } = targets.ducklake;
-  const isBucket = data?.startsWith('s3://') ?? false;
-  const bucket = isBucket && ducklakeUrl !== null ? readS3(env) : { access: null, problems: [] };
+  const place = data ?? path.join(home.root, 'ducklake');
+  const bucket = isBucket(place) && ducklakeUrl !== null ? readS3(env) : { access: null, problems: [] };
   const ducklake = ducklakeUrl !== null && {
     catalogUrl: ducklakeUrl,
     schema,
-    data: isBucket && data !== null ? data : absolute(data ?? path.join(home.root, 'ducklake')),
+    data: isBucket(place) ? place : absolute(place),
     s3: bucket.access,
     extensions: engine.extensions === null ? null : absolute(engine.extensions),
     snapshotDays,

@@ -18,7 +18,7 @@ export interface DayRange {
 
 /** There is no year 0: Postgres refuses it, and DuckDB takes it for 1 before Christ. */
 const SHAPE = /^(?!0000)\d{4}-\d{2}-\d{2}$/;
-const MS_PER_DAY = 86_400_000;
+export const MS_PER_DAY = 86_400_000;
 
 /** Whether the text is a day that exists in the calendar. */
 export function isDay(text: string): text is Day {

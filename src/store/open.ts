@@ -1,10 +1,11 @@
 /** The state and its locks, wherever they lie: in files under the home directory, or in Postgres. */
-import { access } from 'node:fs/promises';
+
 import path from 'node:path';
 import { sql } from 'kysely';
 import type { Clock } from '../core/clock.ts';
 import { EtlError } from '../core/errors.ts';
 import type { HomePaths } from '../core/home.ts';
+import { isThere } from '../disk/atomic.ts';
 import { demandNew } from './backups.ts';
 import { fileLocks } from './file-locks.ts';
 import type { Locks } from './locks.ts';
@@ -54,13 +55,6 @@ async function demandOwnHome(state: State, at: StateAt): Promise<void> {
   throw new EtlError('failed', 'other_home', `${placeOf(at)} knows of a lake that is not in ${at.home.root}`, {
     hint: 'mount the shared volume there, or let PARTNER_ETL_HOME name it; another installation needs a database of its own; if the lake is lost: partner-etl rebuild --state',
   });
-}
-
-function isThere(file: string): Promise<boolean> {
-  return access(file).then(
-    () => true,
-    () => false,
-  );
 }
 
 export function locksOf({ url, home }: StateAt, state: State, clock: Clock): Locks {

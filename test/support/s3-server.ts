@@ -5,7 +5,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { S3Access } from '../../src/core/s3.ts';
+import type { S3Access } from '../../src/core/ducklake.ts';
 
 export interface S3Server {
   readonly access: S3Access;

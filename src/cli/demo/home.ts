@@ -1,5 +1,5 @@
 /** Where the demo keeps its data, and how far its clock has come: a night that was pretended to be on another day goes on from there. */
-import { access, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { overridingFile } from '../../config.ts';
@@ -7,7 +7,7 @@ import { type Clock, isoTime } from '../../core/clock.ts';
 import { type Day, dayAt } from '../../core/days.ts';
 import { EtlError } from '../../core/errors.ts';
 import { homePaths } from '../../core/home.ts';
-import { writeJson } from '../../disk/atomic.ts';
+import { isThere, writeJson } from '../../disk/atomic.ts';
 import { lastRuns } from '../../store/runs.ts';
 import { openSqliteState } from '../../store/sqlite.ts';
 import type { CliContext } from '../context.ts';
@@ -80,13 +80,6 @@ export async function orDemo(cli: CliContext): Promise<CliContext> {
   const today = dayAt(Date.parse(demo.at), timeZone);
   if (!demo.is_pretended) return own;
   return own.withEnvironment({ ...own.env, PARTNER_ETL_TODAY: today });
-}
-
-async function isThere(file: string): Promise<boolean> {
-  return access(file).then(
-    () => true,
-    () => false,
-  );
 }
 
 async function hasRuns(home: string): Promise<boolean> {

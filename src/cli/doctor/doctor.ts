@@ -1,10 +1,11 @@
 /** `doctor`: checks everything that a run needs and says how to fix it. Asks the service for nothing, unless --online. */
-import { access } from 'node:fs/promises';
+
 import type { Command } from 'commander';
 import { isSentInClear } from '../../config/address.ts';
 import type { Config } from '../../config.ts';
 import { asEtlError, EXIT } from '../../core/errors.ts';
 import { AREAS } from '../../core/source.ts';
+import { isThere } from '../../disk/atomic.ts';
 import { engineSize } from '../../engine/size.ts';
 import type { PartnerSettings } from '../../partner/settings.ts';
 import { CachedTokenSource, type TokenSource, type TokenState } from '../../partner/token.ts';
@@ -210,13 +211,6 @@ interface PairSource {
   readonly about: string;
   readonly settings: PartnerSettings;
   readonly token: TokenSource;
-}
-
-function isThere(file: string): Promise<boolean> {
-  return access(file).then(
-    () => true,
-    () => false,
-  );
 }
 
 /** Looks at the token of each pair of credentials, in the state that is opened for it. */

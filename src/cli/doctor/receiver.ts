@@ -1,10 +1,11 @@
 /** Whether push messages can reach the receiver: its certificate, and what stands between it and the service. */
+
 import type { PushSettings } from '../../config.ts';
+import { MS_PER_DAY } from '../../core/days.ts';
 import { readCertificate } from '../../serve/receiver/certificate.ts';
 import { isLoopback } from '../../serve/source-address.ts';
 import { broken, type Finding, ok, skipped, warning } from './finding.ts';
 
-const MS_PER_DAY = 86_400_000;
 /** A certificate that is renewed by itself is so well before. */
 const SOON_DAYS = 14;
 

@@ -4,7 +4,8 @@
  * What is needed is taken from the options, else from the environment, else asked for where somebody sits at a terminal. A secret
  * goes into `.env` and nowhere else, and is never an option, since everybody on the machine can read those.
  */
-import { access, constants, mkdir, writeFile } from 'node:fs/promises';
+
+import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { isServiceAddress, SERVICE_ADDRESS } from '../../config/address.ts';
@@ -13,6 +14,7 @@ import { refuse } from '../../config/problems.ts';
 import { overridingFile } from '../../config.ts';
 import type { Day } from '../../core/days.ts';
 import { EtlError } from '../../core/errors.ts';
+import { isThere } from '../../disk/atomic.ts';
 import { isInstalled } from '../../disk/package-root.ts';
 import type { CliContext } from '../context.ts';
 import { diagnose, documentOf, linesOf } from '../doctor/doctor.ts';
@@ -177,13 +179,6 @@ function settingsExist(shown: string): EtlError {
   return new EtlError('usage', 'settings_exist', `${shown} exists already and was left as it is`, {
     hint: 'edit it, move it away, or name another place with --file',
   });
-}
-
-function isThere(file: string): Promise<boolean> {
-  return access(file, constants.F_OK).then(
-    () => true,
-    () => false,
-  );
 }
 
 function placeFor({ file }: InitOptions, context: CliContext): string {

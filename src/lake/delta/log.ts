@@ -107,23 +107,20 @@ export class DeltaLog {
 
   /** Deletes what no reader of a version since `cutoffMs` needs: everything before the newest checkpoint that was there by then. */
   async tidy(cutoffMs: number): Promise<void> {
-    const { commits, checkpoints } = await this.list();
+    const { checkpoints } = await this.list();
     const old: number[] = [];
     for (const version of checkpoints)
       if ((await stat(this.at(checkpointName(version)))).mtimeMs <= cutoffMs) old.push(version);
     const first = old.at(-1);
-    if (first === undefined) return;
-    for (const version of commits.filter((one) => one < first)) await rm(this.at(commitName(version)), { force: true });
-    for (const version of checkpoints.filter((one) => one < first))
-      await rm(this.at(checkpointName(version)), { force: true });
+    if (first !== undefined) await this.forgetBefore(first);
   }
 
-  /** Leaves nothing but the checkpoint of this version, which must be there. */
+  /** Deletes everything before the checkpoint of this version, which must be there. */
   async forgetBefore(version: number): Promise<void> {
     const { commits, checkpoints } = await this.list();
-    for (const one of commits.filter((each) => each < version)) await rm(this.at(commitName(one)), { force: true });
-    for (const one of checkpoints.filter((each) => each < version))
-      await rm(this.at(checkpointName(one)), { force: true });
+    const names = [...commits.filter((one) => one < version).map(commitName)];
+    names.push(...checkpoints.filter((one) => one < version).map(checkpointName));
+    for (const name of names) await rm(this.at(name), { force: true });
   }
 
   private async checkpoint(engine: Engine, version: number): Promise<Action[]> {

@@ -14,7 +14,7 @@ import { copyFile, link, mkdir, readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { ACCOUNT } from '../../core/account.ts';
 import type { Clock } from '../../core/clock.ts';
-import { type Day, monthOf } from '../../core/days.ts';
+import { type Day, MS_PER_DAY, monthOf } from '../../core/days.ts';
 import { ACCOUNT_COLUMN, type Pipeline, storedColumns } from '../../core/pipeline.ts';
 import type { SliceContent } from '../../core/records.ts';
 import type { SliceEntry } from '../../core/slices.ts';
@@ -24,10 +24,8 @@ import type { Lake } from '../lake.ts';
 import { type Action, type AddFile, type DeltaColumn, protocolOf, schemaOf } from './actions.ts';
 import { DeltaLog, type DeltaState } from './log.ts';
 
-const MS_PER_DAY = 86_400_000;
-
 /** What the table with the receipts is called. */
-export const RECEIPTS = 'receipt';
+const RECEIPTS = 'receipt';
 
 const RECEIPT_COLUMNS: readonly DeltaColumn[] = [
   { column: 'pipeline', kind: 'text', about: 'whose slice' },
@@ -136,8 +134,11 @@ export class OpenLake {
     for (const table of await namesIn(this.options.root)) {
       const log = this.log(table);
       const state = await log.read(engine);
-      await log.writeCheckpoint(engine, { ...state, removed: new Map() }, { nowMs, cutoffMs: nowMs });
-      await log.forgetBefore(state.version);
+      // A run that was cut off before its first version has left files only.
+      if (state.version >= 0) {
+        await log.writeCheckpoint(engine, { ...state, removed: new Map() }, { nowMs, cutoffMs: nowMs });
+        await log.forgetBefore(state.version);
+      }
       await this.sweep(table, state, () => false);
     }
   }

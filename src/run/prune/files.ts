@@ -1,7 +1,9 @@
 /** Files that nobody reads any more but a person: bodies that were refused. And records of runs. */
+
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { isoTime } from '../../core/clock.ts';
+import { MS_PER_DAY } from '../../core/days.ts';
 import { bornMs } from '../../core/ids.ts';
 import { namesIn } from '../../disk/atomic.ts';
 import { rawPrefix } from '../../store/raw.ts';
@@ -17,7 +19,6 @@ export interface OldFile {
   readonly isRaw: boolean;
 }
 
-const MS_PER_DAY = 86_400_000;
 const REFUSED = /^(f[0-9a-z]+)\.[a-z_.]+$/;
 
 /** Those that are older than the settings say. Names begin with an id that says when they came; others are none of ours. */

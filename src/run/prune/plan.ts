@@ -1,4 +1,5 @@
 /** What retention would delete, and why the rest stays. A plan is data: it is printed, or carried out. */
+import { MS_PER_DAY } from '../../core/days.ts';
 import { EtlError } from '../../core/errors.ts';
 import { isNamed } from '../../core/pipeline.ts';
 import { Engine } from '../../engine/duckdb.ts';
@@ -30,7 +31,6 @@ export interface PrunePlan {
   readonly snapshots: ReadonlyMap<TargetName, number>;
 }
 
-const MS_PER_DAY = 86_400_000;
 const BYTES_PER_MIB = 1024 * 1024;
 
 /** A DuckLake and a Delta log grow with every night, so they are tidied whatever else is kept. */

@@ -2,6 +2,7 @@
  * What becomes of a message that came in whole, from an address that messages are taken from: signature, shape, copies, inbox.
  * All but the last is synchronous and needs no disk, so that a forgery costs less than a true message.
  */
+import { MS_PER_DAY } from '../../core/days.ts';
 import { asEtlError, EtlError } from '../../core/errors.ts';
 import { type PushMessage, parsePushMessage } from '../../extract/push-message.ts';
 import type { NewDelivery } from '../../store/inbox.ts';
@@ -38,8 +39,6 @@ export interface IntakeOptions {
   readonly oldestDays: number;
   readonly copiesKept: number;
 }
-
-const MS_PER_DAY = 86_400_000;
 
 export class Intake {
   private readonly options: IntakeOptions;

@@ -1,6 +1,7 @@
 /** Damage of a warehouse: it is only seen when values are read. */
 import { EtlError } from '../../core/errors.ts';
 import { type Engine, quoteName } from '../../engine/duckdb.ts';
+import type { DuckdbStore } from './store.ts';
 
 /**
  * Reads every value of every table: checksums are only looked at when what they stand for is read.
@@ -21,5 +22,20 @@ export async function proveTables(engine: Engine, place: string, remedy: string)
       concern: { file: place },
       hint: remedy,
     });
+  }
+}
+
+/** Runs `work` on what is open. Errors: `failed/damaged_warehouse` in the place of what DuckDB says of damage. */
+export async function proving<T>(
+  store: Pick<DuckdbStore, 'prove'>,
+  engine: Engine,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (thrown) {
+    // DuckDB says what broke and not of what kind it is; only a look at everything shows it.
+    if (!(thrown instanceof EtlError)) await store.prove(engine);
+    throw thrown;
   }
 }

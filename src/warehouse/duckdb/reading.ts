@@ -16,6 +16,7 @@ import { duckdbChecks } from './check-engine.ts';
 import { confine } from './confine.ts';
 import { duckdbBookkeeping } from './dialect.ts';
 import { differingRows } from './differing-rows.ts';
+import { proving } from './prove.ts';
 import type { DuckdbStore } from './store.ts';
 
 export interface DuckdbReadingOptions {
@@ -84,6 +85,6 @@ export class DuckdbReading implements Reading {
   private async ask<T>(absent: T, work: (engine: Engine, db: Bookkeeping) => Promise<T>): Promise<T> {
     const { engine, warehouse } = this.options;
     if (engine === null) return absent;
-    return warehouse.proving(engine, () => work(engine, duckdbBookkeeping(engine.connection)));
+    return proving(warehouse, engine, () => work(engine, duckdbBookkeeping(engine.connection)));
   }
 }

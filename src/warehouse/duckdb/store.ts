@@ -13,9 +13,6 @@ export interface DuckdbStore {
   /** Opens it read-only, runs `work`, closes it. Errors: `failed/engine_open` and `failed/damaged_warehouse`, and what the store itself meets. */
   read<T>(work: (engine: Engine) => Promise<T>): Promise<T>;
 
-  /** Runs `work` on what is open. Errors: `failed/damaged_warehouse` in the place of what DuckDB says of damage. */
-  proving<T>(engine: Engine, work: () => Promise<T>): Promise<T>;
-
   /** Reads every value that it holds. Errors: `failed/damaged_warehouse`. */
   prove(engine: Engine): Promise<void>;
 

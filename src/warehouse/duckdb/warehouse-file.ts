@@ -29,7 +29,7 @@ import { Engine, quoteName, quoteText } from '../../engine/duckdb.ts';
 import type { EngineSize } from '../../engine/size.ts';
 import { fileLocks } from '../../store/file-locks.ts';
 import { type Lock, waitLock, whoHolds } from '../../store/locks.ts';
-import { proveTables } from './prove.ts';
+import { proveTables, proving } from './prove.ts';
 import type { Change, Changed, DuckdbStore } from './store.ts';
 
 /** The last reading of each file, which the next one waits for. */
@@ -83,19 +83,9 @@ export class WarehouseFile implements DuckdbStore {
   private async readNow<T>(work: (engine: Engine) => Promise<T>): Promise<T> {
     const engine = (await this.openInPlace()) ?? (await this.openCopy());
     try {
-      return await this.proving(engine, () => work(engine));
+      return await proving(this, engine, () => work(engine));
     } finally {
       engine.close();
-    }
-  }
-
-  async proving<T>(engine: Engine, work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } catch (thrown) {
-      // DuckDB says what broke and not of what kind it is; only a look at everything shows it.
-      if (!(thrown instanceof EtlError)) await this.prove(engine);
-      throw thrown;
     }
   }
 

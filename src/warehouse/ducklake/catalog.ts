@@ -5,9 +5,8 @@ import type { Clock } from '../../core/clock.ts';
 import { EtlError } from '../../core/errors.ts';
 import { quoteName } from '../../engine/duckdb.ts';
 import { connectError, statementError, stateOf } from '../postgres/errors.ts';
+import { type LockName, waitForLock } from '../postgres/lock.ts';
 
-const WAIT_MS = 30_000;
-const POLL_MS = 100;
 const CONNECT_TIMEOUT_MS = 10_000;
 /** First half of the lock's name: 'dkLk' as ASCII; the second is made from the schema. Never changed: old and new programs must meet on it. */
 const LOCK = 0x646b4c6b;
@@ -48,13 +47,11 @@ export class Catalog {
     try {
       await client.query(SILENT);
       await this.judge(client);
-      const untilMs = this.clock.now() + WAIT_MS;
-      for (;;) {
-        const { rows } = await client.query('SELECT pg_try_advisory_lock($1, $2) AS taken', this.lockName);
-        if (rows[0]?.taken) return { hasFence: await this.hasFence(client), release: () => ended(client) };
-        if (this.clock.now() >= untilMs) throw await this.lockedError(client);
-        await this.clock.sleep(POLL_MS);
-      }
+      // So that its time is shown in UTC, as that of a transaction is.
+      await client.query(`SET TimeZone = 'UTC'`);
+      const lock = { name: this.lockName, lasts: 'session', target: OF.target, place: 'this DuckLake' } as const;
+      await waitForLock(client, this.clock, lock);
+      return { hasFence: await this.hasFence(client), release: () => ended(client) };
     } catch (error) {
       await ended(client);
       throw sorted(error);
@@ -75,7 +72,7 @@ export class Catalog {
     });
   }
 
-  private get lockName(): [number, number] {
+  private get lockName(): LockName {
     return [LOCK, hash('sha256', this.schema, 'buffer').readInt32BE(0)];
   }
 
@@ -121,21 +118,6 @@ export class Catalog {
           hint: 'GRANT CREATE ON DATABASE to it, or let it own that schema',
         },
       );
-  }
-
-  private async lockedError(client: pg.Client): Promise<EtlError> {
-    const { rows } = await client.query<{ who: string }>(
-      `SELECT concat('session ', pid, ' of ', usename, ' (', application_name, ') from ', coalesce(host(client_addr), 'the server itself'),
-         ', since ', to_char(query_start AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')) AS who
-       FROM pg_locks JOIN pg_stat_activity USING (pid)
-       WHERE locktype = 'advisory' AND granted AND classid::bigint = $1 AND objid::bigint = $2::integer::oid::bigint AND objsubid = 2
-         AND pg_locks.database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
-      [...this.lockName],
-    );
-    return new EtlError('locked', 'publish', `${rows[0]?.who ?? 'another session'}, is publishing into this DuckLake`, {
-      concern: { target: 'ducklake' },
-      hint: 'wait for it to end and try again',
-    });
   }
 
   private async connected<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {

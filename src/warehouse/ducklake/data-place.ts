@@ -1,11 +1,7 @@
 /** Where a DuckLake keeps its Parquet files: a folder, or a bucket that speaks S3. */
 import path from 'node:path';
-import type { S3Access } from '../../core/s3.ts';
+import { isBucket, type S3Access } from '../../core/ducklake.ts';
 import { type Engine, quoteText } from '../../engine/duckdb.ts';
-
-export function isBucket(data: string): boolean {
-  return data.startsWith('s3://');
-}
 
 /** As DuckLake notes it: absolute, with a slash at its end. */
 export function dataPath(data: string): string {

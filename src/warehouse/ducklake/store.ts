@@ -6,38 +6,21 @@
  * and a row that every transaction replaces (`etl.fence`): a host that has lost its lock and wakes up late fails on that row.
  */
 import path from 'node:path';
-import type { Clock } from '../../core/clock.ts';
-import { isoTime } from '../../core/clock.ts';
+import { type Clock, isoTime } from '../../core/clock.ts';
+import { MS_PER_DAY } from '../../core/days.ts';
+import { type DucklakePlace, isBucket } from '../../core/ducklake.ts';
 import { assert, EtlError } from '../../core/errors.ts';
-import type { S3Access } from '../../core/s3.ts';
 import { Engine, quoteList, quoteText } from '../../engine/duckdb.ts';
 import { loadExtensions } from '../../engine/extensions.ts';
 import type { EngineSize } from '../../engine/size.ts';
-import { proveTables } from '../duckdb/prove.ts';
+import { proveTables, proving } from '../duckdb/prove.ts';
 import type { Change, Changed, DuckdbStore } from '../duckdb/store.ts';
 import { Catalog } from './catalog.ts';
 import { connectionOf } from './connection.ts';
-import { allowBucket, dataPath, isBucket } from './data-place.ts';
+import { allowBucket, dataPath } from './data-place.ts';
 import { refusalOf } from './refusals.ts';
 
-export interface DucklakePlace {
-  /** postgres://…, of the database with the catalog. */
-  readonly catalogUrl: string;
-  /** In which DuckLake keeps the catalog's tables. */
-  readonly schema: string;
-  /** A folder, or s3://bucket/prefix. */
-  readonly data: string;
-  /** null: the files lie in a folder. */
-  readonly s3: S3Access | null;
-  /** The folder with DuckDB's extensions; null: DuckDB fetches them. */
-  readonly extensions: string | null;
-  /** For how many days it can be read as it was; null: for ever. */
-  readonly snapshotDays: number | null;
-}
-
 const FIX = 'make it again from the lake: partner-etl rebuild --target ducklake';
-
-const MS_PER_DAY = 86_400_000;
 
 let opened = 0;
 
@@ -69,18 +52,9 @@ export class DucklakeStore implements DuckdbStore {
   async read<T>(work: (engine: Engine) => Promise<T>): Promise<T> {
     const engine = await this.open(true);
     try {
-      return await this.proving(engine, () => work(engine));
+      return await proving(this, engine, () => work(engine));
     } finally {
       await this.leave(engine);
-    }
-  }
-
-  async proving<T>(engine: Engine, work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } catch (thrown) {
-      if (!(thrown instanceof EtlError)) await this.prove(engine);
-      throw thrown;
     }
   }
 

@@ -1,8 +1,9 @@
 /** A DuckLake as a target. */
+import type { DucklakePlace } from '../../core/ducklake.ts';
 import { engineSize, warehouseSize } from '../../engine/size.ts';
 import { openTargetIn, type WarehouseOptions } from '../duckdb/target.ts';
 import type { Target } from '../target.ts';
-import { type DucklakePlace, DucklakeStore } from './store.ts';
+import { DucklakeStore } from './store.ts';
 
 export interface DucklakeTargetOptions extends WarehouseOptions {
   readonly at: DucklakePlace;

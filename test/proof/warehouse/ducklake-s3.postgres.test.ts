@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { orders } from '../../../pipelines/orders.ts';
-import type { S3Access } from '../../../src/core/s3.ts';
+import type { S3Access } from '../../../src/core/ducklake.ts';
 import { extensionsFolder } from '../../support/extensions.ts';
 import { type S3Server, startS3 } from '../../support/s3-server.ts';
 import { day, publicationOf, SliceMaker } from '../../support/slices.ts';
