@@ -59,7 +59,7 @@ export async function openApp(world: Surroundings): Promise<App> {
     log: world.log,
     onWait: (wait) => world.progress.wait(wait),
   });
-  const masking = openMasking(paths.state, config.declared);
+  const masking = openMasking(state.db, config.declared);
   const lake = new Lake({ root: paths.root, state, pipelines: config.declared });
   const context: RunContext = {
     paths,

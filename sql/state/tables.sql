@@ -252,3 +252,31 @@ CREATE TABLE lake_commit (
   account TEXT NOT NULL PRIMARY KEY,
   commits BIGINT NOT NULL
 );
+
+-- What was erased for a person, so that it is recognised when the service sends it again, and without saying what it was: of each
+-- value its HMAC-SHA256 under the account's key (64 hex digits), its length, and the mark in its place. Who has both tables can try values,
+-- as with any list that recognises them.
+CREATE TABLE erasure_key (
+  account TEXT NOT NULL PRIMARY KEY,
+  key TEXT NOT NULL
+);
+CREATE TABLE erased_value (
+  account TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  hmac TEXT NOT NULL,
+  chars BIGINT NOT NULL,
+  mark TEXT NOT NULL,
+  PRIMARY KEY (account, kind, hmac)
+);
+
+-- Erasures: when, and how much was found; names no one. One that was killed has no end.
+CREATE TABLE erasure (
+  account TEXT NOT NULL,
+  erasure_id TEXT NOT NULL,
+  began_at TEXT NOT NULL,
+  ended_at TEXT,
+  is_complete BIGINT NOT NULL,
+  asked TEXT NOT NULL,
+  found TEXT,
+  PRIMARY KEY (account, erasure_id)
+);

@@ -13,8 +13,6 @@ export interface HomePaths {
   readonly database: string;
   /** Copies of it, the newest of each day. */
   readonly backups: string;
-  /** What is remembered between runs and is not in the database yet. */
-  readonly state: string;
   /** Scratch space of runs; whatever lies there may be deleted when no run is at work. */
   readonly work: string;
   readonly inbox: string;
@@ -35,7 +33,6 @@ export function homePaths(root: string): HomePaths {
     locks: at('locks'),
     database: at('state.db'),
     backups: at('backups'),
-    state: at('state'),
     work: at('work'),
     inbox: at('inbox'),
     delta: at('delta'),

@@ -18,7 +18,7 @@ export interface Masker {
 }
 
 export interface Masking {
-  /** null while nothing is erased that could stand in an answer of the pipeline. Errors: `failed/damaged_erasures`. */
+  /** null while nothing is erased that could stand in an answer of the pipeline. */
   masker(pipeline: string): Promise<Masker | null>;
   /** Replaces it in messages that were refused and lie in this folder of the inbox. */
   setAside(inbox: string, masker: Masker): Promise<void>;

@@ -60,7 +60,6 @@ export class RawStore {
   /**
    * What replaces erased values in an answer of the pipeline before anybody else sees it; null while nothing is erased that could
    * stand there. So what the service sends again comes no further than the scratch folder of the run, and no stage has to know.
-   * Errors: `failed/damaged_erasures`.
    */
   async masker(pipeline: string): Promise<Masker | null> {
     return (await this.options.masking?.masker(pipeline)) ?? null;

@@ -189,6 +189,29 @@ export interface LakeCommitTable {
   readonly commits: number;
 }
 
+export interface ErasureKeyTable {
+  readonly account: string;
+  readonly key: string;
+}
+
+export interface ErasedValueTable {
+  readonly account: string;
+  readonly kind: 'sub-id' | 'order-id' | 'order-item-id';
+  readonly hmac: string;
+  readonly chars: number;
+  readonly mark: string;
+}
+
+export interface ErasureTable {
+  readonly account: string;
+  readonly erasure_id: string;
+  readonly began_at: Time;
+  readonly ended_at: Time | null;
+  readonly is_complete: Flag;
+  readonly asked: Json;
+  readonly found: Json | null;
+}
+
 export interface StateTables {
   readonly state_version: { readonly version: number };
   readonly memo: MemoTable;
@@ -206,4 +229,7 @@ export interface StateTables {
   readonly slice: SliceTable;
   readonly hold: HoldTable;
   readonly lake_commit: LakeCommitTable;
+  readonly erasure_key: ErasureKeyTable;
+  readonly erased_value: ErasedValueTable;
+  readonly erasure: ErasureTable;
 }

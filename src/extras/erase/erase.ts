@@ -4,24 +4,24 @@
  *
  *   listed ─▶ lake ─▶ raw store ─▶ inbox ─▶ targets ─▶ records
  *
- * The list (src/extract/erasures.ts) comes right before the lake: from then on the service's answers are masked before any stage sees
+ * The list (src/extras/masking) comes right before the lake: from then on the service's answers are masked before any stage sees
  * them, so that what a night brings is what the lake says, and no version is written for the mask. The lake changes in one commit.
  * Every other step finds by itself what it has left to do, so a command that was killed, or a target that was out of reach, is
  * fixed by the same command. The targets respell rows and receipts where they stand and load nothing: an erasure is no restatement.
  */
-import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { pushMessages } from '../../../pipelines/push-messages.ts';
 import { isoTime } from '../../core/clock.ts';
 import { asEtlError, EtlError } from '../../core/errors.ts';
 import { isNamed } from '../../core/pipeline.ts';
 import type { FetchRecord } from '../../core/records.ts';
-import { writeJson } from '../../disk/atomic.ts';
 import { Engine } from '../../engine/duckdb.ts';
 import type { RunContext } from '../../run/context.ts';
 import { followLake, type RunOutcome, runSession, type Session } from '../../run/session.ts';
+import { noteErasure } from '../../store/erased.ts';
 import { renameAnswers } from '../../store/slices.ts';
-import { Erasures, erasuresFolder } from '../masking/erasures.ts';
+import type { State } from '../../store/state.ts';
+import { Erasures } from '../masking/erasures.ts';
 import { type MaskScope, maskText, scopesOf } from '../masking/mask-text.ts';
 import { ErasureMasker } from '../masking/masker.ts';
 import { erasedTables, type Renamed, type Sought } from './columns.ts';
@@ -46,7 +46,7 @@ export interface ErasedCounts {
   readonly targets: Readonly<Record<string, number | null>>;
 }
 
-/** `state/erasures/<erasure_id>.json`: that something was erased, when, and how much. */
+/** That something was erased, when, and how much: a row of the state's table `erasure`. */
 export interface ErasureRecord {
   readonly erasure_id: string;
   readonly began_at: string;
@@ -82,9 +82,7 @@ export async function runErase(context: RunContext, request: EraseRequest, step 
       isDryRun: false,
     });
     const began = { erasure_id: ledger.runId, began_at: isoTime(session.clock.now()) };
-    const file = path.join(erasuresFolder(session.paths.state), `${ledger.runId}.json`);
-    await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
-    await writeJson(file, { ...began, ended_at: null, is_complete: false, asked: erasing.asked, found: null });
+    await note(session.state, { ...began, ended_at: null, is_complete: false, asked: erasing.asked, found: null });
     const found = await erasing.carryOut().catch((thrown) => {
       erasing.errors.push(erasing.silenced(asEtlError(thrown)));
       return null;
@@ -96,12 +94,21 @@ export async function runErase(context: RunContext, request: EraseRequest, step 
     if (found === null) return;
     const ended_at = isoTime(session.clock.now());
     const record = { ...began, ended_at, is_complete: erasing.errors.length === 0, asked: erasing.asked, found };
-    await writeJson(file, record);
+    await note(session.state, record);
     records.push(record);
   };
   const { targets } = context;
   const outcome = await runSession(context, 'erase', [], async () => undefined, { targets, afresh: false, after });
   return { outcome, record: records[0] ?? null };
+}
+
+async function note(state: State, { asked, found, is_complete, ...rest }: ErasureRecord): Promise<void> {
+  await noteErasure(state, {
+    ...rest,
+    is_complete: is_complete ? 1 : 0,
+    asked: JSON.stringify(asked),
+    found: found === null ? null : JSON.stringify(found),
+  });
 }
 
 /** What would be erased. Changes nothing, and takes no lock. Errors: `usage/nothing_to_erase`, and of what cannot be read. */
@@ -184,7 +191,7 @@ class Erasing {
     request: EraseRequest,
     options: EraseOptions,
   ): Promise<Erasing> {
-    const known = await Erasures.read(context.paths.state);
+    const known = await Erasures.read(context.state.db);
     const subIds = [...new Set(request.subIds)];
     const orders = [...new Set(request.orders)];
     const items = await itemsInLake(context, engine, orders);
@@ -231,7 +238,7 @@ class Erasing {
     this.errors.push(...lake.errors.map((error) => this.silenced(error)));
     if (isDryRun) return lake;
     await keepReleased(context, lake.digests);
-    await sought.erasures.save();
+    await sought.erasures.save(context.state);
     await step('listed', 'list');
     await context.lake.commit(lake.changes);
     return lake;

@@ -1,20 +1,14 @@
 /**
- * What was erased for a person, remembered so that it is known when the service sends it again, and without saying what it was:
- *
- *   state/erasures/key           32 random bytes as hex, mode 0600
- *   state/erasures/values.json   of each value its kind, its HMAC-SHA256 under that key, its length, and the mark in its place; mode 0600
+ * What was erased for a person, remembered so that it is known when the service sends it again, and without saying what it was
+ * (sql/state/tables.sql): of each value its HMAC under a key of this installation, its length, and the mark in its place.
  *
  * A mark is a number, which nobody can make of the value; that of an item is its order's with some signs of the item's HMAC, so
  * that an item which comes later has the same mark every night. Lengths are kept because a value inside a longer text is found
- * by trying each piece of that length. Who has both files can try values, as with any list that recognises them; whoever has only
- * the warehouse or the lake can not. Lost, what comes again is no longer masked: they belong into a backup.
+ * by trying each piece of that length.
  */
 import { createHmac, randomBytes } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
-import path from 'node:path';
-import { z } from 'zod';
-import { EtlError } from '../../core/errors.ts';
-import { readIfThere, writeAtomic, writeJson } from '../../disk/atomic.ts';
+import { addErased, type ErasedRow, readErased } from '../../store/erased.ts';
+import type { State, StateDb } from '../../store/state.ts';
 
 export type ErasedKind = 'sub-id' | 'order-id' | 'order-item-id';
 
@@ -26,19 +20,10 @@ export interface ErasedValue {
   readonly mark: string;
 }
 
-const KIND = z.enum(['sub-id', 'order-id', 'order-item-id']);
-const values = z.object({
-  values: z.array(z.object({ kind: KIND, hmac: z.string(), chars: z.int().positive(), mark: z.string() })),
-  /** Of the list under the key, so that no damage to either goes unnoticed. */
-  proof: z.string(),
-});
-type Known = z.infer<typeof values>['values'][number];
-
 const KEY_BYTES = 32;
 const ITEM_SIGNS = 12;
 /** A shorter item id names nobody without its order, and would be found in any text. */
 const ITEM_CHARS = 6;
-const SECRET = { mode: 0o600 };
 /** Texts whose marks are remembered: sub-IDs and orders come many times in an answer. */
 const MOST_REMEMBERED = 20_000;
 
@@ -47,21 +32,14 @@ export function inAddress(text: string): string {
   return encodeURIComponent(text.toWellFormed());
 }
 
-/** Where the list and the records of erasures lie. */
-export function erasuresFolder(stateDir: string): string {
-  return path.join(stateDir, 'erasures');
-}
-
 export class Erasures {
-  private readonly folder: string;
   private readonly key: string;
-  private readonly known: ReadonlyMap<string, Known>;
+  private readonly known: ReadonlyMap<string, ErasedRow>;
   /** Lengths of values of each kind: most texts have none of them, and need no HMAC. */
   private readonly chars: Readonly<Record<ErasedKind, ReadonlySet<number>>>;
   private readonly remembered = new Map<string, string | null>();
 
-  private constructor(folder: string, key: string, known: readonly Known[]) {
-    this.folder = folder;
+  private constructor(key: string, known: readonly ErasedRow[]) {
     this.key = key;
     this.known = new Map(known.map((value) => [nameOf(value.kind, value.hmac), value]));
     const lengths = (kind: ErasedKind) =>
@@ -73,24 +51,14 @@ export class Erasures {
     };
   }
 
-  /** Errors: `failed/damaged_erasures`: without the list nothing may come in, or it would bring back what was erased. */
-  static async read(stateDir: string): Promise<Erasures> {
-    const folder = erasuresFolder(stateDir);
-    const [key, text] = [await readIfThere(keyFile(folder)), await readIfThere(listFile(folder))];
-    if (text === null) return new Erasures(folder, key?.trim() || randomBytes(KEY_BYTES).toString('hex'), []);
-    const parsed = values.safeParse(jsonIn(text));
-    if (parsed.success && key !== null && isProved(key.trim(), parsed.data))
-      return new Erasures(folder, key.trim(), parsed.data.values);
-    const file = key === null ? keyFile(folder) : listFile(folder);
-    const what = key === null ? `${file} is missing` : `${file} is damaged, or ${keyFile(folder)} is`;
-    throw new EtlError('failed', 'damaged_erasures', `${what}: what was erased would not be recognised`, {
-      concern: { file },
-      hint: `restore ${folder} from a backup; or rm ${keyFile(folder)} ${listFile(folder)} and erase the values again`,
-    });
+  static async read(db: StateDb): Promise<Erasures> {
+    const { key, values } = await readErased(db);
+    return new Erasures(key ?? randomBytes(KEY_BYTES).toString('hex'), values);
   }
 
-  get isEmpty(): boolean {
-    return this.known.size === 0;
+  /** How many values it recognises. */
+  get size(): number {
+    return this.known.size;
   }
 
   /** Lengths of the values of these kinds, the longest first. */
@@ -141,16 +109,11 @@ export class Erasures {
     const orderMarks = new Map(found.filter(({ kind }) => kind === 'order-id').map(({ text, mark }) => [text, mark]));
     for (const { order, item } of items.filter(({ item }) => item.length >= ITEM_CHARS))
       put('order-item-id', item, () => this.itemMark(orderMarks.get(order) ?? 'erased', item));
-    return { erasures: new Erasures(this.folder, this.key, known), values: found };
+    return { erasures: new Erasures(this.key, known), values: found };
   }
 
-  /** Writes the list, and the key where there is none yet. */
-  async save(): Promise<void> {
-    await mkdir(this.folder, { recursive: true, mode: 0o700 });
-    if ((await readIfThere(keyFile(this.folder))) === null)
-      await writeAtomic(keyFile(this.folder), `${this.key}\n`, SECRET);
-    const known = [...this.known.values()];
-    await writeJson(listFile(this.folder), { values: known, proof: proofOf(this.key, known) }, SECRET);
+  async save(state: State): Promise<void> {
+    await addErased(state, this.key, [...this.known.values()]);
   }
 
   private hmac(kind: ErasedKind, text: string): string {
@@ -158,31 +121,6 @@ export class Erasures {
   }
 }
 
-function isProved(key: string, { values: known, proof }: z.infer<typeof values>): boolean {
-  return proof === proofOf(key, known);
-}
-
-function proofOf(key: string, known: readonly Known[]): string {
-  const listed = known.map(({ kind, hmac, chars, mark }) => [kind, hmac, chars, mark]);
-  return createHmac('sha256', key).update(JSON.stringify(listed)).digest('hex');
-}
-
-function keyFile(folder: string): string {
-  return path.join(folder, 'key');
-}
-
-function listFile(folder: string): string {
-  return path.join(folder, 'values.json');
-}
-
 function nameOf(kind: ErasedKind, hmac: string): string {
   return `${kind} ${hmac}`;
-}
-
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

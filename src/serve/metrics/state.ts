@@ -11,7 +11,6 @@ import { Remembered } from '../page/sources/remembered.ts';
 import type { Schedules } from '../schedule/due.ts';
 import { scheduleOf } from '../schedule/schedule.ts';
 import { scheduleStatus } from '../schedule/status.ts';
-import { stampOf } from '../stamp.ts';
 import type { Meters } from './meters.ts';
 
 const FRESH_MS = 5_000;
@@ -46,10 +45,9 @@ export class StateGauges {
 
   private async statusesOn(today: Day): Promise<readonly PipelineStatus[]> {
     const { context, kept } = this;
-    const { state } = context.paths;
     const readMs = context.clock.now();
     const { db } = context.state;
-    const stamp = `${today}\n${await runsStamp(db)}\n${await countCommits(db)}\n${await stampOf([state])}`;
+    const stamp = `${today}\n${await runsStamp(db)}\n${await countCommits(db)}`;
     if (kept && kept.stamp === stamp && readMs - kept.readMs < LONGEST_KEPT_MS) return kept.statuses;
     this.lake.reread();
     const statuses = await pipelineStatuses({ ...context, lake: this.lake, today });

@@ -47,7 +47,7 @@ async function factsOf(home = world.home): Promise<string> {
 }
 
 /** The parts of a home directory, in the order in which docs/backup.md says to copy them. */
-const PARTS = ['backups', 'state', 'inbox', 'warehouse.duckdb', 'lake', 'rejects', 'held', 'raw'];
+const PARTS = ['backups', 'inbox', 'warehouse.duckdb', 'lake', 'rejects', 'held', 'raw'];
 
 /** As docs/backup.md has it: one tar that takes the parts in this order. */
 async function backUp(file: string): Promise<void> {

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished }
 import { type EraseStep, plannedErase, runErase } from '../../../src/extras/erase/erase.ts';
 import { runRebuild, runReplay } from '../../../src/run/again.ts';
 import { verify } from '../../../src/run/verify/verify.ts';
+import { openSqliteState } from '../../../src/store/sqlite.ts';
 import { type ErasureScene, openErasureScene } from '../../support/erasure.ts';
 import { rowsOf } from '../../support/lookups.ts';
 import { openWorld, type World } from '../../support/nights.ts';
@@ -112,10 +113,16 @@ describe('an erasure', () => {
     await cp(world.home, erased, { recursive: true });
   });
 
-  it('keeps a list that only this user can read, and a record that names no one', async () => {
-    const files = await filesUnder(world, 'state/erasures');
-    expect(files).toHaveLength(3);
-    for (const file of files) expect(await readFile(path.join(world.home, file), 'utf8')).not.toContain(scene.order);
+  it('is recorded in the state, and in the backup that is made at once', async () => {
+    const records = async (file: string) => {
+      const state = await openSqliteState(path.join(world.home, file));
+      onTestFinished(() => state.close());
+      return state.db.selectFrom('erasure').selectAll().execute();
+    };
+    const files = ['state.db', ...(await filesUnder(world, 'backups'))];
+    expect(files).toHaveLength(2);
+    for (const file of files) expect(await records(file)).toMatchObject([{ account: 'default' }]);
+    expect(await records('state.db')).toMatchObject([{ is_complete: 1 }]);
   });
 });
 

@@ -85,7 +85,7 @@ describe('a link in the place of a folder', () => {
     await expectUnharmed();
   });
 
-  it.each(['raw', 'lake', 'state'])('%s: doctor tells it', async (name) => {
+  it.each(['raw', 'lake', 'backups'])('%s: doctor tells it', async (name) => {
     await symlink(victim, at(name));
     const { out } = await typedIn(world, ['doctor']);
     expect(out).toMatch(new RegExp(`${name} under .* are links`));

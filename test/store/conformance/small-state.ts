@@ -1,6 +1,7 @@
 /** Schedule and check holds in the state, whichever engine holds it. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { readCheckHolds, readReleased, writeCheckHolds, writeReleased } from '../../../src/store/check-holds.ts';
+import { addErased, countErased, noteErasure, readErased } from '../../../src/store/erased.ts';
 import { readSchedule, type ScheduleState, writeSchedule } from '../../../src/store/scheduled.ts';
 import type { State } from '../../../src/store/state.ts';
 import type { StatePlace } from '../conformance.ts';
@@ -54,6 +55,23 @@ export function smallStateConformance(newPlace: () => Promise<StatePlace>): void
     expect((await readCheckHolds(state.db)).map(({ target }) => target)).toEqual(['duckdb', 'postgres']);
     await writeCheckHolds(state, 'duckdb', []);
     expect(await readCheckHolds(state.db, 'duckdb')).toEqual([]);
+  });
+
+  test('what was erased is added to, under the key that it began with, and an erasure is noted once', async () => {
+    expect(await readErased(state.db)).toEqual({ key: null, values: [] });
+    const value = { kind: 'order-id', hmac: 'aa', chars: 10, mark: 'erased-1' } as const;
+    await addErased(state, 'k1', [value]);
+    await addErased(state, 'k2', [
+      { ...value, mark: 'erased-9' },
+      { ...value, kind: 'sub-id' },
+    ]);
+    expect(await readErased(state.db)).toEqual({ key: 'k1', values: [value, { ...value, kind: 'sub-id' }] });
+    expect(await countErased(state.db)).toBe(2);
+    const row = { erasure_id: 'r1', began_at: AT, ended_at: null, is_complete: 0, asked: '{}', found: null };
+    await noteErasure(state, row);
+    await noteErasure(state, { ...row, ended_at: AT, is_complete: 1, found: '{"lake":1}' });
+    const noted = await state.db.selectFrom('erasure').selectAll().execute();
+    expect(noted).toMatchObject([{ erasure_id: 'r1', ended_at: AT, is_complete: 1, found: '{"lake":1}' }]);
   });
 
   test('what is released stays so since it first was', async () => {

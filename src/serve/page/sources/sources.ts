@@ -153,7 +153,7 @@ const NO_DAYS: ReadonlySet<Day> = new Set();
 
 /** Runs, messages and commits of the lake are counted; everything else is replaced by renaming: the folders show that. */
 async function traces({ paths, state, today }: RunContext): Promise<string> {
-  const places = [paths.state, paths.warehouse, `${paths.inbox}/refused`];
+  const places = [paths.warehouse, `${paths.inbox}/refused`];
   const { messages } = await inboxSize(state.db);
   return `${today} ${messages}\n${await runsStamp(state.db)}\n${await countCommits(state.db)}\n${await stampOf(places)}`;
 }

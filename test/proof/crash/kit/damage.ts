@@ -20,8 +20,6 @@ const FILES: Readonly<Record<string, RegExp>> = {
   'raw-gathered': /^raw\/[^/]+\/gathered\//,
   'lake-rows': /^lake\//,
   'lake-rejects': /^rejects\//,
-  state: /^state\/(?!erasures)/,
-  erasures: /^state\/erasures/,
   'state-database': /^state\.db$/,
   'state-backups': /^backups\//,
   locks: /^locks\/.*\.json$/,
