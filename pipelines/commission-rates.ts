@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { CONDITIONS } from '../src/core/ean.ts';
 import { assert } from '../src/core/errors.ts';
-import { declareHistory } from '../src/core/history.ts';
 import { column, declarePipeline, reading } from '../src/core/pipeline.ts';
 import {
   type CallSection,
@@ -185,22 +184,10 @@ export const commissionRates = declarePipeline({
     column(12, 'reductions', 'json', 'boundaries at which reductions become active, as sent'),
     column(13, 'reason', 'text', 'why the service refused the EAN', { origin: 'answer' }),
   ],
-  derived: [],
   key: ['ean', 'condition', 'asked_price'],
-  versions: {
-    of: ['ean', 'condition', 'asked_price'],
-    within: null,
-    aside: [],
-    presentWhen: "outcome = 'found'",
-    refusedWhen: "outcome = 'refused'",
-  },
-  keepsHistory: true,
-  day: 'observed_on',
-  sort: ['ean', 'condition', 'asked_price'],
-  settledWhen: 'true',
+  write: 'merge',
+  merge: { presentWhen: "outcome = 'found'", refusedWhen: "outcome = 'refused'" },
 });
-
-export const commissionRateHistory = declareHistory(commissionRates);
 
 export const commissionReductions = declarePipeline({
   name: 'commission-reductions',
@@ -222,19 +209,7 @@ export const commissionReductions = declarePipeline({
     column(9, 'startDate', 'day', 'first day'),
     column(10, 'endDate', 'day', 'last day'),
   ],
-  derived: [],
   key: ['ean', 'condition', 'asked_price', 'position'],
-  versions: {
-    of: ['ean', 'condition', 'asked_price'],
-    within: 'commission-rates',
-    aside: [],
-    presentWhen: 'true',
-    refusedWhen: null,
-  },
-  keepsHistory: true,
-  day: 'observed_on',
-  sort: ['ean', 'condition', 'asked_price', 'position'],
-  settledWhen: 'true',
+  write: 'merge',
+  merge: { by: ['ean', 'condition', 'asked_price'] },
 });
-
-export const commissionReductionHistory = declareHistory(commissionReductions);

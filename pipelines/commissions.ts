@@ -31,10 +31,9 @@ export const commissions = declarePipeline({
     column(16, 'revenueOpenInclVat', 'money', 'revenue still to be decided, including VAT'),
     column(17, 'quantityPayable', 'count', 'pieces for which commission is payable'),
   ],
-  derived: [],
   // The service groups by day, site, tool, name, sub-ID and rate, but any of those may be absent, so they name no row.
   key: null,
-  versions: null,
+  write: 'replace',
   day: 'order_date',
   sort: ['site_code', 'frame_type', 'name', 'sub_id', 'commission_percentage'],
   settledWhen:

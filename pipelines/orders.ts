@@ -1,4 +1,3 @@
-import { declareHistory } from '../src/core/history.ts';
 import { column, declarePipeline } from '../src/core/pipeline.ts';
 import { window } from '../src/core/source.ts';
 
@@ -63,11 +62,8 @@ export const orders = declarePipeline({
     },
   ],
   key: ['order_id', 'order_item_id'],
-  versions: null,
+  write: 'replace',
   keepsHistory: true,
   day: 'order_date',
-  sort: ['order_id', 'order_item_id'],
   settledWhen: `status_final AND status_group <> 'unknown' AND (status_group <> 'approved' OR approved_for_payment)`,
 });
-
-export const orderHistory = declareHistory(orders);

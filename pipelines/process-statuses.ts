@@ -1,4 +1,3 @@
-import { declareHistory } from '../src/core/history.ts';
 import { LIMITS } from '../src/core/limits.ts';
 import { column, declarePipeline, reading } from '../src/core/pipeline.ts';
 import { following } from '../src/core/source.ts';
@@ -60,19 +59,7 @@ export const processStatuses = declarePipeline({
     ),
     column(13, 'reason', 'text', 'what the service said where it gave no process status', { origin: 'answer' }),
   ],
-  derived: [],
   key: ['process_status_id'],
-  versions: {
-    of: ['process_status_id'],
-    within: null,
-    aside: ['asked_by', 'links'],
-    presentWhen: "outcome = 'found'",
-    refusedWhen: null,
-  },
-  keepsHistory: true,
-  day: 'observed_on',
-  sort: ['process_status_id'],
-  settledWhen: 'true',
+  write: 'merge',
+  merge: { ignore: ['asked_by', 'links'], presentWhen: "outcome = 'found'" },
 });
-
-export const processStatusHistory = declareHistory(processStatuses);

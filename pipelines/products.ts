@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { declareHistory } from '../src/core/history.ts';
 import { column, declarePipeline, reading } from '../src/core/pipeline.ts';
 import {
   type CallSection,
@@ -165,19 +164,7 @@ export const products = declarePipeline({
     column(21, 'reason', 'text', 'what the service said where it gave no product', { origin: 'answer' }),
     column(22, 'payload', 'json', 'the whole record as sent, members in alphabetical order', { json: 'record' }),
   ],
-  derived: [],
   key: ['ean', 'country_code', 'language'],
-  versions: {
-    of: ['ean', 'country_code', 'language'],
-    within: null,
-    aside: [],
-    presentWhen: "outcome = 'found'",
-    refusedWhen: null,
-  },
-  keepsHistory: true,
-  day: 'observed_on',
-  sort: ['ean', 'country_code', 'language'],
-  settledWhen: 'true',
+  write: 'merge',
+  merge: { presentWhen: "outcome = 'found'" },
 });
-
-export const productHistory = declareHistory(products);

@@ -31,12 +31,10 @@ export const promotions = declarePipeline({
     column(16, 'revenueInclVat', 'money', 'revenue of those orders, including VAT'),
     column(17, 'averageOrderValue', 'ratio', 'revenue per order; recompute from sums'),
   ],
-  derived: [],
   // The service groups by day, site, tool, name and sub-ID, but any of those may be absent, so they name no row.
   key: null,
-  versions: null,
+  write: 'replace',
   day: 'promotion_date',
   sort: ['site_code', 'frame_type', 'name', 'sub_id'],
-  // The report has no open state: what the lookback has passed is taken for settled.
-  settledWhen: 'true',
+  // The report has no open state, so `settledWhen` is left out: what the lookback has passed is taken for settled.
 });

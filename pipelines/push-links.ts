@@ -1,4 +1,3 @@
-import { declareHistory } from '../src/core/history.ts';
 import { LIMITS } from '../src/core/limits.ts';
 import { column, declarePipeline, reading } from '../src/core/pipeline.ts';
 import { following } from '../src/core/source.ts';
@@ -46,19 +45,7 @@ export const pushLinks = declarePipeline({
     column(7, 'payload', 'json', 'the answer as sent, members in alphabetical order', { json: 'record' }),
     column(8, 'reason', 'text', 'what the service said where it gave nothing', { origin: 'answer' }),
   ],
-  derived: [],
   key: ['href'],
-  versions: {
-    of: ['href'],
-    within: null,
-    aside: ['resource', 'resource_id'],
-    presentWhen: "outcome = 'found'",
-    refusedWhen: null,
-  },
-  keepsHistory: true,
-  day: 'observed_on',
-  sort: ['href'],
-  settledWhen: 'true',
+  write: 'merge',
+  merge: { ignore: ['resource', 'resource_id'], presentWhen: "outcome = 'found'" },
 });
-
-export const pushLinkHistory = declareHistory(pushLinks);

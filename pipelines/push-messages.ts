@@ -44,12 +44,10 @@ export const pushMessages = declarePipeline({
     }),
     column(15, 'deliveryId', 'text', 'the first delivery', { from: 'made by the receiver' }),
   ],
-  derived: [],
   key: ['retailer_id', 'resource', 'type', 'resource_id', 'timestamp'],
-  versions: null,
+  write: 'append',
   day: 'received_on',
   sort: ['timestamp', 'retailer_id', 'resource', 'type', 'resource_id'],
-  settledWhen: 'true',
 });
 
 export const pushDeliveries = declarePipeline({
@@ -78,10 +76,7 @@ export const pushDeliveries = declarePipeline({
     column(10, 'keyId', 'text', 'key set that signed it', { from: '`keyId` of the Signature header' }),
     column(11, 'bodySha256', 'text', 'of the body', { from: 'made by the receiver' }),
   ],
-  derived: [],
   key: ['delivery_id'],
-  versions: null,
+  write: 'append',
   day: 'received_on',
-  sort: ['delivery_id'],
-  settledWhen: 'true',
 });

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { declareHistory } from '../src/core/history.ts';
 import { column, declarePipeline } from '../src/core/pipeline.ts';
 import { line, matching, type Section, whole } from '../src/core/settings.ts';
 import { childOf, file } from '../src/core/source.ts';
@@ -64,22 +63,11 @@ export const reductions = declarePipeline({
     column(7, 'observedFrom', 'utc-time', 'when that file was fetched', { column: 'valid_from', required: true }),
     column(8, 'fileName', 'text', 'name of that file', { from: 'Content-Disposition of the download' }),
   ],
-  derived: [],
   key: ['ean', 'maximum_price', 'cost_reduction', 'start_date', 'end_date'],
-  versions: {
-    of: ['ean', 'maximum_price', 'cost_reduction', 'start_date', 'end_date'],
-    within: null,
-    aside: ['file_name'],
-    presentWhen: 'true',
-    refusedWhen: null,
-  },
-  keepsHistory: true,
-  day: 'observed_on',
+  write: 'merge',
+  merge: { ignore: ['file_name'] },
   sort: ['ean', 'start_date', 'end_date', 'maximum_price', 'cost_reduction'],
-  settledWhen: 'true',
 });
-
-export const reductionHistory = declareHistory(reductions);
 
 export const reductionsFiles = declarePipeline({
   name: 'reductions-files',
@@ -105,10 +93,8 @@ export const reductionsFiles = declarePipeline({
     column(7, 'observedOn', 'day', 'day on which it was fetched', { required: true }),
     column(8, 'observedFrom', 'utc-time', 'when it was fetched', { required: true }),
   ],
-  derived: [],
   key: null,
-  versions: null,
+  write: 'append',
   day: 'observed_on',
   sort: ['observed_from', 'file_name'],
-  settledWhen: 'true',
 });

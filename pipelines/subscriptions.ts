@@ -1,4 +1,3 @@
-import { declareHistory } from '../src/core/history.ts';
 import { LIMITS } from '../src/core/limits.ts';
 import { column, declarePipeline, reading } from '../src/core/pipeline.ts';
 import { list } from '../src/core/source.ts';
@@ -35,13 +34,6 @@ export const subscriptions = declarePipeline({
       origin: 'answer',
     }),
   ],
-  derived: [],
   key: ['id'],
-  versions: { of: ['id'], within: null, aside: [], presentWhen: 'true', refusedWhen: null },
-  keepsHistory: true,
-  day: 'observed_on',
-  sort: ['id'],
-  settledWhen: 'true',
+  write: 'merge',
 });
-
-export const subscriptionHistory = declareHistory(subscriptions);

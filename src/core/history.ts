@@ -41,10 +41,13 @@ export function declareHistory(pipeline: Pipeline): Pipeline {
     ],
     derived,
     key: [...key, VALID_FROM],
-    versions: null,
+    write: 'append',
     isHistory: true,
     day: ENDED_ON,
-    sort: [...key, VALID_FROM],
-    settledWhen: 'true',
   });
+}
+
+/** Each pipeline, and behind it what its rows were where that is kept. */
+export function withHistories(pipelines: readonly Pipeline[]): Pipeline[] {
+  return pipelines.flatMap((one) => (one.keepsHistory ? [one, declareHistory(one)] : [one]));
 }

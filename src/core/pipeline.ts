@@ -86,18 +86,22 @@ export interface DerivedColumn {
 }
 
 /**
- * Rows that are merged: one for each key, as it was seen last. What it was before is in the history.
+ * How rows are written. `replace`: an answer replaces the days that were asked for. `merge`: one row a key, as it was seen last; what
+ * it was before goes to its history. `append`: every row once.
  */
-export interface Versions {
-  /** Columns that name the thing. */
-  readonly of: readonly string[];
-  /** The pipeline whose rows the versions are, for a part; null for rows that are versions themselves. */
+export type Disposition = 'replace' | 'merge' | 'append';
+
+/** What `merge` has to know. */
+export interface Merge {
+  /** Columns by which rows are merged: the key, or for a child the key of its parent, with which its rows come and go. */
+  readonly by: readonly string[];
+  /** The pipeline whose rows these come and go with, for a child; else null. */
   readonly within: string | null;
   /** Columns that may differ though nothing has changed, besides those that say when and how it was seen. */
-  readonly aside: readonly string[];
-  /** SQL over the columns: true where the thing is there. When most things are suddenly gone, the answers are held. */
+  readonly ignore: readonly string[];
+  /** SQL over the columns: true where the service knows the key. When most keys are suddenly gone, the answers are held. */
   readonly presentWhen: string;
-  /** SQL over the columns: true where the service refused the thing, for the reason in column `reason`; null where it never does. */
+  /** SQL over the columns: true where the service refused the key, for the reason in column `reason`; null where it never does. */
   readonly refusedWhen: string | null;
 }
 
@@ -117,12 +121,13 @@ export interface Pipeline {
   readonly table: string;
   readonly columns: readonly SourceColumn[];
   readonly derived: readonly DerivedColumn[];
-  /** Columns that name a row, or null where rows have no natural key. Only in versioned rows may one but the first be null. */
+  /** Columns that name a row, or null where rows have no natural key. Only in merged rows may one but the first be null. */
   readonly key: readonly string[] | null;
-  /** How the rows are versions of something; null where they are facts of their day. */
-  readonly versions: Versions | null;
+  readonly write: Disposition;
+  /** null unless rows are merged. */
+  readonly merge: Merge | null;
   /** What a row was before it changed, moved to another day or went is kept, in a table beside this one. Only of rows with a key. */
-  readonly keepsHistory?: boolean;
+  readonly keepsHistory: boolean;
   /** Its rows are what those of its parent were. */
   readonly isHistory?: boolean;
   /** The column that says to which slice a row belongs. */
@@ -131,6 +136,22 @@ export interface Pipeline {
   readonly sort: readonly string[];
   /** DuckDB SQL over the columns: true where nothing in the row can change any more. */
   readonly settledWhen: string;
+}
+
+/** What a file under pipelines/ has to say; what it leaves out is usual. */
+export interface Declaration
+  extends Omit<Pipeline, 'derived' | 'merge' | 'keepsHistory' | 'day' | 'sort' | 'settledWhen'> {
+  readonly derived?: readonly DerivedColumn[];
+  /** Merged by the key, everything else is compared, and every row is there, unless it says otherwise. */
+  readonly merge?: Partial<Merge> | null;
+  /** Of merged rows it always is. */
+  readonly keepsHistory?: boolean;
+  /** Of merged rows: the day on which they were first seen so. */
+  readonly day?: string;
+  /** The key. */
+  readonly sort?: readonly string[];
+  /** Nothing changes any more once the lookback has passed. */
+  readonly settledWhen?: string;
 }
 
 /** Every table of a warehouse has it; in the lake a file's path says it. */
@@ -238,8 +259,8 @@ export function storedColumns(pipeline: Pipeline): StoredColumn[] {
 }
 
 /** Whether rows get their beginning when their slice is written, because an answer replaces whole days; it is no part of what they say then. */
-export function isStamped({ keepsHistory, versions }: Pipeline): boolean {
-  return keepsHistory === true && versions === null;
+export function isStamped({ keepsHistory, write }: Pipeline): boolean {
+  return keepsHistory && write === 'replace';
 }
 
 /** The pipeline of what the rows of this one were; null where no history is kept. */
@@ -251,8 +272,9 @@ export function historyName({ name }: Pipeline): string {
   return `${name}-history`;
 }
 
-/** Refuses a declaration that contradicts itself; returns it unchanged. */
-export function declarePipeline(pipeline: Pipeline): Pipeline {
+/** Adds what is usual; refuses a declaration that contradicts itself. */
+export function declarePipeline(declaration: Declaration): Pipeline {
+  const pipeline = completed(declaration);
   const names = new Set(storedColumns(pipeline).map((c) => c.column));
   const ids = new Set(storedColumns(pipeline).map((c) => c.id));
   const count = storedColumns(pipeline).length;
@@ -260,17 +282,38 @@ export function declarePipeline(pipeline: Pipeline): Pipeline {
   assert(ids.size === count, `${pipeline.name}: two columns have one field id`);
   for (const used of [pipeline.day, ...pipeline.sort, ...(pipeline.key ?? []), ...pipeline.derived.map((d) => d.from)])
     assert(names.has(used), `${pipeline.name}: no column is called ${used}`);
-  const { key, versions, isHistory } = pipeline;
+  const { key, merge, isHistory } = pipeline;
   const required = pipeline.columns.filter((c) => c.required).map((c) => c.column);
-  for (const needed of [
-    pipeline.day,
-    ...(versions || isHistory ? [VALID_FROM, ...(key ?? []).slice(0, 1)] : (key ?? [])),
-  ])
+  for (const needed of [pipeline.day, ...(merge || isHistory ? [VALID_FROM, ...(key ?? []).slice(0, 1)] : (key ?? []))])
     assert(required.includes(needed), `${pipeline.name}: ${needed} must be required`);
-  assert(!versions || pipeline.keepsHistory, `${pipeline.name}: what rows that are merged were is kept`);
   assert(!pipeline.keepsHistory || key, `${pipeline.name}: rows without a key have no history`);
-  for (const used of versions?.of ?? []) assert(names.has(used), `${pipeline.name}: no column is called ${used}`);
+  for (const used of merge?.by ?? []) assert(names.has(used), `${pipeline.name}: no column is called ${used}`);
   return pipeline;
+}
+
+function completed(declaration: Declaration): Pipeline {
+  const { name, key, write, source } = declaration;
+  const isMerged = write === 'merge';
+  assert(!isMerged || key, `${name}: rows without a key cannot be merged`);
+  assert(isMerged || !declaration.merge, `${name}: rows that are not merged are not merged by anything`);
+  const day = declaration.day ?? (isMerged ? OBSERVED_ON : null);
+  assert(day, `${name}: no column is named that says to which slice a row belongs`);
+  const usual = {
+    by: key ?? [],
+    within: source.kind === 'child' ? source.of : null,
+    ignore: [],
+    presentWhen: 'true',
+    refusedWhen: null,
+  };
+  return {
+    ...declaration,
+    derived: declaration.derived ?? [],
+    merge: isMerged ? { ...usual, ...declaration.merge } : null,
+    keepsHistory: isMerged || declaration.keepsHistory === true,
+    day,
+    sort: declaration.sort ?? key ?? [],
+    settledWhen: declaration.settledWhen ?? 'true',
+  };
 }
 
 /** Whether it is a pipeline that people name, and not a child of one. */

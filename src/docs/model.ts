@@ -4,7 +4,7 @@
  */
 import { type ColumnKind, DUCKDB_TYPE, POSTGRES_TYPE } from '../core/columns.ts';
 import { assert } from '../core/errors.ts';
-import { ACCOUNT_COLUMN, LOADED_COLUMN, type Pipeline, storedColumns } from '../core/pipeline.ts';
+import { ACCOUNT_COLUMN, type Disposition, LOADED_COLUMN, type Pipeline, storedColumns } from '../core/pipeline.ts';
 import type { Dictionary } from '../warehouse/dictionary.ts';
 import type { DictionaryEntry } from '../warehouse/dictionary-entry.ts';
 import type { CatalogueThing } from './catalogue.ts';
@@ -130,10 +130,15 @@ function factTable(thing: CatalogueThing, pipeline: Pipeline, traps: readonly Tr
   return { ...NO_EXTRAS, schema, name, kind, ...described, traps: trapsOn(traps, nameOf(thing)), columns };
 }
 
-function grainOf({ key, source }: Pipeline): string {
-  if (key === null)
-    return source.isByRange ? 'a row of the report; it has no natural key' : 'what was received; it has no natural key';
-  return `each combination of ${key.join(', ')}`;
+const WRITTEN: Readonly<Record<Disposition, string>> = {
+  replace: 'days are replaced whole',
+  merge: 'rows are merged by key',
+  append: 'rows are only added',
+};
+
+function grainOf({ key, source, write }: Pipeline): string {
+  const unnamed = `${source.isByRange ? 'a row of the report' : 'what was received'}; it has no natural key`;
+  return `${key === null ? unnamed : `each combination of ${key.join(', ')}`}; ${WRITTEN[write]}`;
 }
 
 function describedTable(

@@ -5,7 +5,7 @@
  */
 import { isoTime } from '../core/clock.ts';
 import type { Day } from '../core/days.ts';
-import { isNamed, type Pipeline, storedColumns, type Versions } from '../core/pipeline.ts';
+import { isNamed, type Merge, type Pipeline, storedColumns } from '../core/pipeline.ts';
 import type { SliceContent } from '../core/records.ts';
 import {
   contentColumnsSql,
@@ -79,7 +79,7 @@ export async function collectRefused(
        split_part(_reject, ${UNIT}, 1) AS reason, split_part(_reject, ${UNIT}, 2) AS detail, coalesce(_raw, '') AS raw
      FROM ${observed} WHERE _reject IS NOT NULL ${ofNewRows}`,
   );
-  if (pipeline.versions?.refusedWhen) await addRefused(engine, pipeline, pipeline.versions);
+  if (pipeline.merge?.refusedWhen) await addRefused(engine, pipeline, pipeline.merge);
   if (refusedFiles.length > 0)
     await engine.run(
       `INSERT INTO ${refused} SELECT fetch_id, item, day, reason, detail, raw FROM read_json(${quoteList(refusedFiles)},
@@ -101,10 +101,10 @@ export async function collectRefused(
   return Number(seen);
 }
 
-/** A thing that the service refuses is a row, which ends what was known of it, and a reject, so that somebody looks at it. */
-async function addRefused(engine: Engine, pipeline: Pipeline, { of, refusedWhen }: Versions): Promise<void> {
+/** A key that the service refuses is a row, which ends what was known of it, and a reject, so that somebody looks at it. */
+async function addRefused(engine: Engine, pipeline: Pipeline, { by, refusedWhen }: Merge): Promise<void> {
   const { observed, refused } = tableNames(pipeline);
-  const named = of.map((column) => `${quoteText(`${column}=`)} || ${quoteName(column)}::VARCHAR`);
+  const named = by.map((column) => `${quoteText(`${column}=`)} || ${quoteName(column)}::VARCHAR`);
   await engine.run(
     `INSERT INTO ${refused} SELECT fetch_id, ${PLACE}, ${quoteName(pipeline.day)}, 'refused', coalesce(reason, ''), concat_ws(' ', ${named.join(', ')})
      FROM ${observed} WHERE _reject IS NULL AND ${refusedWhen}`,

@@ -17,7 +17,7 @@ import {
 } from '../core/pipeline.ts';
 import { type Engine, quoteName, quoteText, readParquet } from '../engine/duckdb.ts';
 import { type ChangedSlice, changedSlices, type Incoming, type Taking, type Touched } from './changed-slices.ts';
-import { type Complete, dropTables, sameThing, tableNames, versionsOf } from './observed.ts';
+import { type Complete, dropTables, mergeOf, sameKey, tableNames } from './observed.ts';
 import { storedRows, typedRows } from './parquet.ts';
 
 /**
@@ -32,23 +32,23 @@ export async function findEnded(
   isEachOnce: boolean,
 ): Promise<void> {
   const { observed, known, fresh, ended, passed } = tableNames(pipeline);
-  const versions = versionsOf(pipeline);
-  const things = versions.of.map(quoteName).join(', ');
+  const merge = mergeOf(pipeline);
+  const keys = merge.by.map(quoteName).join(', ');
   const isNew = `${fresh} AS f JOIN ${observed} AS t USING (_item) WHERE f._new`;
   await engine.run(
     `CREATE OR REPLACE TABLE ${passed} AS SELECT * FROM (
        SELECT _item, lead(t.${VALID_FROM}) OVER line AS ${VALID_TO}, lead(t.${FETCH_COLUMN}) OVER line AS _by FROM ${isNew}
-       WINDOW line AS (PARTITION BY ${things} ORDER BY t.${VALID_FROM}, _item)) WHERE ${VALID_TO} IS NOT NULL ${isEachOnce ? 'LIMIT 0' : ''}`,
+       WINDOW line AS (PARTITION BY ${keys} ORDER BY t.${VALID_FROM}, _item)) WHERE ${VALID_TO} IS NOT NULL ${isEachOnce ? 'LIMIT 0' : ''}`,
   );
-  const was = `${versions.of.map((name) => `k.${quoteName(name)}`).join(', ')}, k.${VALID_FROM}, k._day`;
-  const next = `SELECT ${things}, min(t.${VALID_FROM}) AS ${VALID_TO}, arg_min(t.${FETCH_COLUMN}, t.${VALID_FROM}) AS _by FROM ${isNew} GROUP BY ALL`;
+  const was = `${merge.by.map((name) => `k.${quoteName(name)}`).join(', ')}, k.${VALID_FROM}, k._day`;
+  const next = `SELECT ${keys}, min(t.${VALID_FROM}) AS ${VALID_TO}, arg_min(t.${FETCH_COLUMN}, t.${VALID_FROM}) AS _by FROM ${isNew} GROUP BY ALL`;
   const gone = complete
     ? `UNION ALL SELECT ${was}, TIMESTAMPTZ ${quoteText(complete.at)}, ${quoteText(complete.fetchId)}, 'gone' FROM ${known} AS k
-       ANTI JOIN (FROM ${observed} WHERE _reject IS NULL) AS t ON ${sameThing(versions, 't', 'k')}`
+       ANTI JOIN (FROM ${observed} WHERE _reject IS NULL) AS t ON ${sameKey(merge, 't', 'k')}`
     : '';
   await engine.run(
     `CREATE OR REPLACE TABLE ${ended} AS SELECT ${was}, n.${VALID_TO}, n._by, 'changed' AS ${ENDED_BY}
-     FROM ${known} AS k JOIN (${next}) AS n ON ${sameThing(versions, 'n', 'k')} ${gone}`,
+     FROM ${known} AS k JOIN (${next}) AS n ON ${sameKey(merge, 'n', 'k')} ${gone}`,
   );
 }
 
@@ -75,7 +75,7 @@ export async function mergedSlices(
   const alsoOn = [...lived.keys()].filter((day) => one.current.digest(day) !== null);
   const past = await endedSlices(engine, one, alsoOn, history, input);
   await engine.run(`UPDATE ${fresh} SET _new = false WHERE _item IN (SELECT _item FROM ${passed})`);
-  const staying = `NOT EXISTS (FROM ${ended} AS e WHERE ${sameThing(versionsOf(pipeline), 'e', 'kept')} AND e.${VALID_FROM} = kept.${VALID_FROM})`;
+  const staying = `NOT EXISTS (FROM ${ended} AS e WHERE ${sameKey(mergeOf(pipeline), 'e', 'kept')} AND e.${VALID_FROM} = kept.${VALID_FROM})`;
   const now = await changedSlices(engine, one, input, { at: VALID_FROM, staying, alsoOn, touched: lived });
   return [...now, ...past];
 }
@@ -99,15 +99,15 @@ async function endedSlices(
   if (files.length > 0)
     selects.push(
       `SELECT was.*, e.${VALID_TO}, e.${ENDED_BY}, ${on} AS ${ENDED_ON} FROM ${storedRows(pipeline, files)} AS was
-       JOIN ${ended} AS e ON ${sameThing(versionsOf(pipeline), 'e', 'was')} AND e.${VALID_FROM} = was.${VALID_FROM}`,
+       JOIN ${ended} AS e ON ${sameKey(mergeOf(pipeline), 'e', 'was')} AND e.${VALID_FROM} = was.${VALID_FROM}`,
     );
   const touched = await touchedDays(
     engine,
     `SELECT ${on} AS day, ${VALID_TO}, _by FROM (SELECT ${VALID_TO}, _by FROM ${ended} UNION ALL SELECT ${VALID_TO}, _by FROM ${passed})`,
   );
   return withRows(engine, history, selects, async (names) => {
-    const key = { of: history.observed.pipeline.key ?? [] };
-    const staying = `NOT EXISTS (FROM ${names.observed} AS e WHERE ${sameThing(key, 'e', 'kept')})`;
+    const key = { by: history.observed.pipeline.key ?? [] };
+    const staying = `NOT EXISTS (FROM ${names.observed} AS e WHERE ${sameKey(key, 'e', 'kept')})`;
     return changedSlices(engine, history, input, { at: VALID_TO, staying, touched });
   });
 }

@@ -1,13 +1,13 @@
 /**
  * What was observed, against what was known: of the rows that look-ups and files bring, those that say something new.
  *
- * A key (`versions.of`) is known by its newest row. Rows that were observed later stand in the order of time behind it, and a row
+ * A key (`merge.by`) is known by its newest row. Rows that were observed later stand in the order of time behind it, and a row
  * is kept when it differs from the one before it. So one pass takes in a single night, several nights that a crash left
  * behind, or a whole history in a replay; and to take an answer in twice changes nothing.
  */
 import type { Day } from '../core/days.ts';
 import { assert } from '../core/errors.ts';
-import { FETCH_COLUMN, OBSERVED_ON, type Pipeline, VALID_FROM, type Versions } from '../core/pipeline.ts';
+import { FETCH_COLUMN, type Merge, OBSERVED_ON, type Pipeline, VALID_FROM } from '../core/pipeline.ts';
 import { rowHashSql } from '../engine/content.ts';
 import { type Engine, quoteName, quoteText, readParquet } from '../engine/duckdb.ts';
 import { typedRows } from './parquet.ts';
@@ -90,18 +90,18 @@ export async function readObserved(
   assert(Number(n) === lines, `${pipeline.name}: ${lines} lines were written, ${n} read (${read})`);
 }
 
-/** What tells two rows of one thing apart. */
+/** What tells two rows of one key apart. */
 function versionHash(pipeline: Pipeline): string {
-  const { of = [], aside = [] } = pipeline.versions ?? {};
-  return rowHashSql(pipeline, [OBSERVED_ON, VALID_FROM, ...of, ...aside]);
+  const { by = [], ignore = [] } = pipeline.merge ?? {};
+  return rowHashSql(pipeline, [OBSERVED_ON, VALID_FROM, ...by, ...ignore]);
 }
 
-/** Makes table `known`: the newest row of every thing, from the lake's files; of all keys, also those not observed now. */
+/** Makes table `known`: the newest row of every key, from the lake's files; of all keys, also those not observed now. */
 export async function readKnown(engine: Engine, pipeline: Pipeline, files: readonly string[]): Promise<void> {
   const { known } = tableNames(pipeline);
-  const versions = versionsOf(pipeline);
-  const things = versions.of.map(quoteName).join(', ');
-  const select = `${things}, ${VALID_FROM}, ${versionHash(pipeline)} AS _version, coalesce(${versions.presentWhen}, false) AS _present`;
+  const merge = mergeOf(pipeline);
+  const keys = merge.by.map(quoteName).join(', ');
+  const select = `${keys}, ${VALID_FROM}, ${versionHash(pipeline)} AS _version, coalesce(${merge.presentWhen}, false) AS _present`;
   if (files.length === 0) {
     await engine.run(
       `CREATE OR REPLACE TABLE ${known} AS SELECT ${select}, NULL::DATE AS _day FROM ${typedRows(pipeline, [])}`,
@@ -136,18 +136,18 @@ export interface Comparison {
 /** Makes table `fresh`: the rows of `observed` that are newer than what is known, and whether they differ from what was known before them. */
 export async function compare(engine: Engine, pipeline: Pipeline, isComplete: boolean): Promise<Comparison> {
   const { observed, known, fresh } = tableNames(pipeline);
-  const versions = versionsOf(pipeline);
-  const things = versions.of.map(quoteName).join(', ');
-  const newer = `FROM ${observed} AS t LEFT JOIN ${known} AS k ON ${sameThing(versions, 't', 'k')}
+  const merge = mergeOf(pipeline);
+  const keys = merge.by.map(quoteName).join(', ');
+  const newer = `FROM ${observed} AS t LEFT JOIN ${known} AS k ON ${sameKey(merge, 't', 'k')}
     WHERE t._reject IS NULL AND (k.${VALID_FROM} IS NULL OR t.${VALID_FROM} > k.${VALID_FROM})`;
-  const present = `coalesce(${versions.presentWhen}, false) AS _present, k._present AS _was`;
-  const { n, things: distinct } = await engine.row(
-    `SELECT count(*) AS n, count(DISTINCT hash(${things})) AS things FROM ${observed} WHERE _reject IS NULL`,
+  const present = `coalesce(${merge.presentWhen}, false) AS _present, k._present AS _was`;
+  const { n, keys: distinct } = await engine.row(
+    `SELECT count(*) AS n, count(DISTINCT hash(${keys})) AS keys FROM ${observed} WHERE _reject IS NULL`,
   );
   const isEachOnce = n === distinct;
   const rows = isEachOnce
     ? `SELECT t._item, ${present}, t._version IS DISTINCT FROM k._version AS _new, true AS _last ${newer}`
-    : severalTimes(versions, `SELECT t.*, ${present}, k._version AS _known ${newer}`);
+    : severalTimes(merge, `SELECT t.*, ${present}, k._version AS _known ${newer}`);
   await engine.run(`CREATE OR REPLACE TABLE ${fresh} AS ${rows}`);
   const counts = await engine.row(
     `SELECT count(*) FILTER (_new) AS fresh, count(*) AS n, count(*) FILTER (_last AND _was) AS present,
@@ -165,23 +165,23 @@ export async function compare(engine: Engine, pipeline: Pipeline, isComplete: bo
 }
 
 /** Where a key is observed more than once, each row is compared with the one before it. Of two of one instant the last counts. */
-function severalTimes({ of }: Versions, later: string): string {
-  const things = of.map(quoteName).join(', ');
+function severalTimes({ by }: Merge, later: string): string {
+  const keys = by.map(quoteName).join(', ');
   return `SELECT _item, _present, _was, _version IS DISTINCT FROM coalesce(lag(_version) OVER line, _known) AS _new,
       lead(_item) OVER line IS NULL AS _last
-    FROM (FROM (${later}) QUALIFY row_number() OVER (PARTITION BY ${things}, ${VALID_FROM} ORDER BY _item DESC) = 1)
-    WINDOW line AS (PARTITION BY ${things} ORDER BY ${VALID_FROM}, _item)`;
+    FROM (FROM (${later}) QUALIFY row_number() OVER (PARTITION BY ${keys}, ${VALID_FROM} ORDER BY _item DESC) = 1)
+    WINDOW line AS (PARTITION BY ${keys} ORDER BY ${VALID_FROM}, _item)`;
 }
 
-/** Whether two relations' rows name the same thing; nulls are equal. */
-export function sameThing({ of }: Pick<Versions, 'of'>, a: string, b: string): string {
-  return of
+/** Whether two relations' rows have the same key; nulls are equal. */
+export function sameKey({ by }: Pick<Merge, 'by'>, a: string, b: string): string {
+  return by
     .map(quoteName)
-    .map((thing) => `${a}.${thing} IS NOT DISTINCT FROM ${b}.${thing}`)
+    .map((column) => `${a}.${column} IS NOT DISTINCT FROM ${b}.${column}`)
     .join(' AND ');
 }
 
-export function versionsOf({ name, versions }: Pipeline): Versions {
-  assert(versions, `the rows of ${name} are no versions`);
-  return versions;
+export function mergeOf({ name, merge }: Pipeline): Merge {
+  assert(merge, `the rows of ${name} are not merged`);
+  return merge;
 }

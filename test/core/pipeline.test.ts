@@ -4,6 +4,7 @@ import { snakeCase } from '../../src/core/columns.ts';
 import {
   childrenOf,
   column,
+  type Declaration,
   type DerivedColumn,
   declarePipeline,
   isNamed,
@@ -18,7 +19,9 @@ const sound: Pipeline = {
   answer: 'orders report',
   about: 'Visits by day.',
   source: window({ path: '/visits', budget: { calls: 1, perSeconds: 1, concurrency: 1 } }),
-  versions: null,
+  write: 'replace',
+  merge: null,
+  keepsHistory: false,
   table: 'fact_visit',
   columns: [
     column(1, 'visitDate', 'day', 'the day', { required: true }),
@@ -32,8 +35,6 @@ const sound: Pipeline = {
   settledWhen: 'true',
 };
 
-const versions = { of: ['visit_id'], within: null, aside: [], presentWhen: 'true', refusedWhen: null };
-
 const derived = (fields: Partial<DerivedColumn>): DerivedColumn => ({
   id: 4,
   column: 'visit_group',
@@ -46,12 +47,12 @@ const derived = (fields: Partial<DerivedColumn>): DerivedColumn => ({
 
 describe('a declaration', () => {
   it('that holds together is returned as it is', () => {
-    expect(declarePipeline(sound)).toBe(sound);
+    expect(declarePipeline(sound)).toEqual(sound);
     expect(declarePipeline({ ...sound, key: null }).key).toBeNull();
     expect(declarePipeline({ ...sound, derived: [derived({})], sort: ['visit_group'] }).derived).toHaveLength(1);
   });
 
-  it.each<[string, Partial<Pipeline>, string]>([
+  it.each<[string, Partial<Declaration>, string]>([
     ['two columns of one name', { columns: [...sound.columns, column(9, 'visits', 'text', '')] }, 'one name'],
     ['two columns of one field id', { columns: [...sound.columns, column(3, 'more', 'text', '')] }, 'one field id'],
     [
@@ -71,7 +72,9 @@ describe('a declaration', () => {
     ['an order by what is no column', { sort: ['place'] }, 'place'],
     ['a day that may be missing', { day: 'visits', key: null }, 'visits must be required'],
     ['a key that may be missing', { key: ['visits'] }, 'visits must be required'],
-    ['versions that begin at no time', { versions }, 'valid_from must be required'],
+    ['merged rows that begin at no time', { write: 'merge' }, 'valid_from must be required'],
+    ['merged rows without a key', { write: 'merge', key: null }, 'without a key'],
+    ['a way to merge rows that are replaced', { merge: { ignore: ['visits'] } }, 'not merged'],
   ])('with %s is refused', (_, fields, part) => {
     expect(() => declarePipeline({ ...sound, ...fields })).toThrow(
       expect.objectContaining({ kind: 'bug', message: expect.stringContaining(part) }),
@@ -104,7 +107,7 @@ describe('the declared pipelines', () => {
     expect(new Set(own.map((p) => JSON.stringify(p.source))).size).toBe(own.length);
   });
 
-  it('a part stands behind its whole', () => {
+  it('a child stands behind its parent', () => {
     const places = new Map(pipelines.map((p, i) => [p.name, i]));
     for (const part of pipelines.filter((p) => !isNamed(p))) {
       const whole = pipelines.find((p) => childrenOf(pipelines, p).includes(part));

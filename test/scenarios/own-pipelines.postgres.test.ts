@@ -6,12 +6,13 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
+import { withHistories } from '../../src/core/history.ts';
 import type { PageModel } from '../../src/serve/page/model.ts';
 import { typedIn } from '../cli/typed.ts';
 import { openPageScene } from '../serve/page/scene.ts';
 import { openWorld, type World } from '../support/nights.ts';
 import { type Database, freshDatabase } from '../support/postgres-database.ts';
-import { type OwnService, returns, startOwnService, stockLevelHistory, stockLevels } from './own-pipelines.ts';
+import { type OwnService, returns, startOwnService, stockLevels } from './own-pipelines.ts';
 
 let database: Database;
 let service: OwnService;
@@ -26,7 +27,7 @@ beforeAll(async () => {
   service.stock.set(known, stock('7', '0.05'));
   world = await openWorld({
     postgresUrl: database.url,
-    pipelines: [returns, stockLevels, stockLevelHistory],
+    pipelines: withHistories([returns, stockLevels]),
     env: { PARTNER_BASE_URL: service.url, PARTNER_AUTH_URL: service.url },
     settings: { eans: { file: 'eans.csv', query: null } },
   });

@@ -1,7 +1,6 @@
 /** Two pipelines that nothing of the program knows by name, each declared once, and a service that answers their calls. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { declareHistory } from '../../src/core/history.ts';
 import { column, declarePipeline, reading } from '../../src/core/pipeline.ts';
 import { type CallSection, type CallSettings, callBudget, callPath, mediaType } from '../../src/core/settings.ts';
 import { eanKeys, lookupSettings, window } from '../../src/core/source.ts';
@@ -27,12 +26,9 @@ export const returns = declarePipeline({
     column(4, 'pieces', 'count', 'pieces'),
     column(5, 'refund', 'money', 'what was paid back'),
   ],
-  derived: [],
   key: ['return_id'],
-  versions: null,
+  write: 'replace',
   day: 'return_date',
-  sort: ['return_id'],
-  settledWhen: 'true',
 });
 
 interface StockCall extends CallSettings {
@@ -82,16 +78,10 @@ export const stockLevels = declarePipeline({
     column(6, 'unitCost', 'money', 'what a piece costs to keep'),
     column(7, 'reason', 'text', 'what the service said where it gave no stock', { origin: 'answer' }),
   ],
-  derived: [],
   key: ['ean'],
-  versions: { of: ['ean'], within: null, aside: [], presentWhen: "outcome = 'found'", refusedWhen: null },
-  keepsHistory: true,
-  day: 'observed_on',
-  sort: ['ean'],
-  settledWhen: 'true',
+  write: 'merge',
+  merge: { presentWhen: "outcome = 'found'" },
 });
-
-export const stockLevelHistory = declareHistory(stockLevels);
 
 export interface OwnService {
   readonly url: string;

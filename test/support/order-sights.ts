@@ -1,8 +1,10 @@
 /** Order items as the lake hands them over, made from what each fetch showed of them: rows of now, and rows of what they were. */
-import { orderHistory, orders } from '../../pipelines/orders.ts';
+
+import { orders } from '../../pipelines/orders.ts';
 import type { Day } from '../../src/core/days.ts';
 import type { EndedBy } from '../../src/core/pipeline.ts';
 import type { LoadSlice } from '../../src/warehouse/target.ts';
+import { orderHistory } from './history-tables.ts';
 import type { RowText, SliceMaker, SliceOptions } from './slices.ts';
 
 /** What one fetch showed of an item: on which day it was and what it said; without values, that it was gone from that day. */

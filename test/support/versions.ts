@@ -19,7 +19,7 @@ import type { World } from './nights.ts';
 /** Those of look-ups by EAN and of the reductions file, which nights are made of here; each with its parts. */
 export const VERSIONED: readonly string[] = ['products', 'commission-rates', 'reductions'];
 
-const merged = pipelines.filter((one) => isNamed(one) && one.versions !== null);
+const merged = pipelines.filter((one) => isNamed(one) && one.merge !== null);
 const tables = merged.flatMap((whole) => [whole, ...childrenOf(pipelines, whole)]);
 
 export interface HistoryOptions {
@@ -97,7 +97,7 @@ export function flawsIn(world: World, target: TargetName = 'duckdb'): Promise<st
     const found: (readonly Cell[])[] = [];
     for (const one of pipelines) {
       if (one.keepsHistory) found.push(...(await rows(historyFlaws(one))));
-      const whole = one.versions?.within && pipelines.find(({ name }) => name === one.versions?.within);
+      const whole = one.merge?.within && pipelines.find(({ name }) => name === one.merge?.within);
       if (whole) found.push(...(await rows(partFlaws(whole, one))));
     }
     return found.map((row) => row.map((value) => value ?? '-').join(' '));
@@ -105,10 +105,10 @@ export function flawsIn(world: World, target: TargetName = 'duckdb'): Promise<st
 }
 
 /** A row that ends before the next one begins is of an item that was gone; one that says what the one before said did not change. */
-function historyFlaws({ name, table, columns, key, versions }: Pipeline): string {
-  const aside = [OBSERVED_ON, VALID_FROM, ...(versions?.aside ?? [])];
+function historyFlaws({ name, table, columns, key, merge }: Pipeline): string {
+  const aside = [OBSERVED_ON, VALID_FROM, ...(merge?.ignore ?? [])];
   // A part ends with its parent, also where the next one has the same.
-  const isPart = versions !== null && versions.within !== null;
+  const isPart = merge !== null && merge.within !== null;
   const says = [...columns.map(({ column }) => column), EXTRA_COLUMN]
     .filter((column) => !aside.includes(column))
     .map((column) => `coalesce(CAST("${column}" AS text), '-')`)
@@ -122,7 +122,7 @@ function historyFlaws({ name, table, columns, key, versions }: Pipeline): string
 }
 
 function partFlaws(whole: Pipeline, part: Pipeline): string {
-  const same = [...(part.versions?.of ?? []), VALID_FROM].map((c) => `w.${c} IS NOT DISTINCT FROM p.${c}`);
+  const same = [...(part.merge?.by ?? []), VALID_FROM].map((c) => `w.${c} IS NOT DISTINCT FROM p.${c}`);
   return `SELECT '${part.name}', p.ean, p.${VALID_FROM}, p.${VALID_TO}, w.${VALID_TO}
     FROM warehouse.${part.table}_version AS p LEFT JOIN warehouse.${whole.table}_version AS w ON ${same.join(' AND ')}
     WHERE w.ean IS NULL OR w.${VALID_TO} IS DISTINCT FROM p.${VALID_TO}`;

@@ -5,7 +5,7 @@ import { isoTime } from '../../core/clock.ts';
 import { type Pipeline, VALID_FROM } from '../../core/pipeline.ts';
 import { FileSink } from '../../disk/sink.ts';
 import { type Engine, quoteName, quoteText, type Row } from '../../engine/duckdb.ts';
-import { versionsOf } from '../../normalise/observed.ts';
+import { mergeOf } from '../../normalise/observed.ts';
 import { askedLines, forgetAsked, type Noted, noteAsked } from '../../store/asked.ts';
 import type { RunContext } from '../context.ts';
 
@@ -47,7 +47,7 @@ export async function readAsked(
 }
 
 function keyColumns(pipeline: Pipeline) {
-  return versionsOf(pipeline).of.map((name) => {
+  return mergeOf(pipeline).by.map((name) => {
     const kind = pipeline.columns.find((c) => c.column === name)?.kind;
     return { name, type: kind === 'money' ? 'DECIMAL(18,6)' : 'VARCHAR' };
   });

@@ -150,7 +150,7 @@ export async function bringBack(
   if (before === undefined) return;
   const outDir = path.join(work, `before-${pipeline.name}`);
   for (const one of [pipeline, ...childrenOf(context.pipelines, pipeline)]) {
-    const history = one.versions && historyOf(context.pipelines, one);
+    const history = one.merge && historyOf(context.pipelines, one);
     if (!history || ![...(await context.lake.slices(one.name)).keys()].some((day) => day < before)) continue;
     const since = [...(await context.lake.slices(history.name))].filter(([day]) => day >= before);
     const files = since.flatMap(([, entry]) => context.lake.rowsFile(entry) ?? []);

@@ -153,7 +153,7 @@ async function verifyRawStore(
 async function answersNeeded(context: RunContext, engine: Engine, pipeline: Pipeline): Promise<Map<string, DayRange>> {
   const needed = new Map<string, DayRange>();
   const slices = [...(await context.lake.slices(pipeline.name)).values()];
-  if (!pipeline.versions) {
+  if (!pipeline.merge) {
     // In the order of their days.
     for (const { content } of slices)
       needed.set(content.fetch_id, { from: needed.get(content.fetch_id)?.from ?? content.day, to: content.day });

@@ -126,7 +126,7 @@ const MONEY = ['commission', 'status_group', 'approved_for_payment'];
 
 function hasMoney(pipeline: Pipeline): boolean {
   const names = new Set(storedColumns(pipeline).map(({ column }) => column));
-  return pipeline.key !== null && pipeline.versions === null && MONEY.every((name) => names.has(name));
+  return pipeline.key !== null && pipeline.write === 'replace' && MONEY.every((name) => names.has(name));
 }
 
 /** Where nothing was known before, only one column is looked at. */

@@ -4,19 +4,21 @@
  * from the day, the item's number and `asOf`, the day up to which the service was asked: an item is decided 7 to 30 days after its
  * order, and paid 30 to 49 days after that.
  */
+
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { commissionRateHistory, commissionRates } from '../../../pipelines/commission-rates.ts';
+import { commissionRates } from '../../../pipelines/commission-rates.ts';
 import { commissions } from '../../../pipelines/commissions.ts';
-import { orderHistory, orders } from '../../../pipelines/orders.ts';
+import { orders } from '../../../pipelines/orders.ts';
 import { products } from '../../../pipelines/products.ts';
 import { promotions } from '../../../pipelines/promotions.ts';
-import { reductionHistory, reductions, reductionsFiles } from '../../../pipelines/reductions.ts';
+import { reductions, reductionsFiles } from '../../../pipelines/reductions.ts';
 import { DUCKDB_TYPE } from '../../../src/core/columns.ts';
 import { addDays, type Day, type DayRange, dayNumber } from '../../../src/core/days.ts';
 import { type Pipeline, storedColumns } from '../../../src/core/pipeline.ts';
 import { type Engine, quoteName, quoteText } from '../../../src/engine/duckdb.ts';
 import type { LoadSlice } from '../../../src/warehouse/target.ts';
+import { commissionRateHistory, orderHistory, reductionHistory } from '../../support/history-tables.ts';
 import { contentOf } from './history.ts';
 
 /** Column → SQL. What is left out is NULL. */

@@ -30,7 +30,7 @@ const pipeline = declarePipeline({
     { id: 12, column: 'utc_time', kind: 'utc-time', rule: 'utc-time', from: 'time', about: '' },
   ],
   key: ['number'],
-  versions: null,
+  write: 'replace',
   day: 'on_day',
   sort: ['number'],
   settledWhen: 'true',

@@ -1,11 +1,12 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { pipelines } from '../../../pipelines/index.ts';
-import { orderHistory, orders } from '../../../pipelines/orders.ts';
+import { orders } from '../../../pipelines/orders.ts';
 import { DUCKDB_TYPE, POSTGRES_TYPE } from '../../../src/core/columns.ts';
 import { declareHistory } from '../../../src/core/history.ts';
 import { column, LOADED_COLUMN, type Pipeline, storedColumns } from '../../../src/core/pipeline.ts';
 import { readMigrations } from '../../../src/warehouse/schema/migrations.ts';
 import { receiptsOf } from '../../../src/warehouse/target.ts';
+import { orderHistory } from '../../support/history-tables.ts';
 import { day, publicationOf } from '../../support/slices.ts';
 import { type Bench, type NewWarehouse, rowsOf, useBench, useSharedBench } from '../bench.ts';
 

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { processStatuses, processStatusHistory } from '../../../pipelines/process-statuses.ts';
+import { processStatuses } from '../../../pipelines/process-statuses.ts';
 import { pushDeliveries, pushMessages } from '../../../pipelines/push-messages.ts';
-import { subscriptionHistory, subscriptions } from '../../../pipelines/subscriptions.ts';
+import { subscriptions } from '../../../pipelines/subscriptions.ts';
 import type { Day } from '../../../src/core/days.ts';
 import type { LoadSlice } from '../../../src/warehouse/target.ts';
+import { processStatusHistory, subscriptionHistory } from '../../support/history-tables.ts';
 import { day, publicationOf, type RowText } from '../../support/slices.ts';
 import { type NewWarehouse, rowsOf, useBench } from '../bench.ts';
 

@@ -2,13 +2,14 @@ import { describe, expect, test } from 'vitest';
 import { commissionReductions } from '../../../pipelines/commission-rates.ts';
 import { commissions } from '../../../pipelines/commissions.ts';
 import { pipelines } from '../../../pipelines/index.ts';
-import { orderHistory, orders } from '../../../pipelines/orders.ts';
+import { orders } from '../../../pipelines/orders.ts';
 import { promotions } from '../../../pipelines/promotions.ts';
 import { pushDeliveries, pushMessages } from '../../../pipelines/push-messages.ts';
 import { reductions } from '../../../pipelines/reductions.ts';
 import type { Day } from '../../../src/core/days.ts';
 import type { Pipeline } from '../../../src/core/pipeline.ts';
 import { readChecks } from '../../../src/warehouse/checks.ts';
+import { orderHistory } from '../../support/history-tables.ts';
 import { day, publicationOf, type RowText } from '../../support/slices.ts';
 import { type NewWarehouse, useBench } from '../bench.ts';
 

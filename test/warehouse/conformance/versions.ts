@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { commissionRateHistory, commissionRates, commissionReductions } from '../../../pipelines/commission-rates.ts';
+import { commissionRates, commissionReductions } from '../../../pipelines/commission-rates.ts';
 import type { Day } from '../../../src/core/days.ts';
 import type { LoadSlice } from '../../../src/warehouse/target.ts';
+import { commissionRateHistory } from '../../support/history-tables.ts';
 import { day, publicationOf, type RowText } from '../../support/slices.ts';
 import { type NewWarehouse, rowsOf, useBench } from '../bench.ts';
 

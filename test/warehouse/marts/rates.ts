@@ -70,7 +70,7 @@ function slicesOf(scene: Scene, pipeline: Pipeline, rows: Dated, ...empty: Day[]
 function mergedSlices(scene: Scene, pipeline: Pipeline, rows: Dated, ends: Dated = rows): Promise<LoadSlice>[] {
   const history = historyOf(pipelines, pipeline);
   if (!history) throw new Error(`${pipeline.name} keeps no history`);
-  const keyOf = (row: RowText) => JSON.stringify((pipeline.versions?.of ?? []).map((name) => row[name] ?? null));
+  const keyOf = (row: RowText) => JSON.stringify((pipeline.merge?.by ?? []).map((name) => row[name] ?? null));
   const began = (row: RowText) => String(row.valid_from);
   const now: (readonly [Day, RowText])[] = [];
   const past: (readonly [Day, RowText])[] = [];

@@ -54,7 +54,7 @@ const NOT_WHEN_FIXED = ['etl.run', 'etl.fetch', 'etl.drift_by_fetch'];
 /** Their digests are of times as well. */
 const timed = pipelines.filter((one) =>
   storedColumns(one).some(
-    ({ column }) => [OBSERVED_FROM, VALID_TO].includes(column) || (one.versions !== null && column === VALID_FROM),
+    ({ column }) => [OBSERVED_FROM, VALID_TO].includes(column) || (one.merge !== null && column === VALID_FROM),
   ),
 );
 
