@@ -7,6 +7,7 @@
  */
 import { createReadStream } from 'node:fs';
 import { EtlError } from '../core/errors.ts';
+import { cellsOf } from './csv-cells.ts';
 import type { EanList, EanRow } from './ean-list.ts';
 
 const READ_BYTES = 256 * 1024;
@@ -55,7 +56,7 @@ class Reader {
   private takeContent(text: string): string | null {
     if (text.length > LINE_CHARACTERS) return `is longer than ${LINE_CHARACTERS} characters`;
     this.delimiter ??= delimiterOf(text);
-    const fields = fieldsOf(text, this.delimiter ?? ',');
+    const fields = cellsOf(text, this.delimiter ?? ',');
     if (fields === null) return 'a quote is not closed, or text stands beside it';
     if (this.places === null) {
       this.places = placesOf(fields);
@@ -93,35 +94,6 @@ function delimiterOf(text: string): string | null {
 function surplusDetail(fields: readonly string[], delimiter: string | null): string {
   const hint = delimiter === ',' ? '; a price with a decimal comma needs quotes or another delimiter' : '';
   return `has ${fields.length} fields, not at most ${COLUMNS.length}${hint}`;
-}
-
-/** The fields of a line; quotes may stand round a field and are doubled inside of it. Null when they do not fit. */
-function fieldsOf(text: string, delimiter: string): string[] | null {
-  if (!text.includes('"')) return text.split(delimiter);
-  const fields: string[] = [];
-  let at = 0;
-  for (;;) {
-    let end = text.indexOf(delimiter, at);
-    if (end < 0) end = text.length;
-    const open = /^[ ]*"/.exec(text.slice(at, end));
-    if (open) {
-      const close = closingQuote(text, at + open[0].length);
-      if (close < 0) return null;
-      fields.push(text.slice(at + open[0].length, close).replaceAll('""', '"'));
-      end = text.indexOf(delimiter, close);
-      if (end < 0) end = text.length;
-      if (text.slice(close + 1, end).trim() !== '') return null;
-    } else fields.push(text.slice(at, end));
-    if (end === text.length) return fields;
-    at = end + delimiter.length;
-  }
-}
-
-/** Where the quote stands that ends a field; -1 when there is none. */
-function closingQuote(text: string, from: number): number {
-  let at = text.indexOf('"', from);
-  while (at >= 0 && text[at + 1] === '"') at = text.indexOf('"', at + 2);
-  return at;
 }
 
 /** Lines, many at a time; of one that is too long, more than the limit and not all. */

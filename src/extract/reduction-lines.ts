@@ -9,6 +9,7 @@ import { EtlError } from '../core/errors.ts';
 import { LIMITS } from '../core/limits.ts';
 import type { DriftRecord } from '../core/records.ts';
 import { FileSink } from '../disk/sink.ts';
+import { cellsOf } from './csv-cells.ts';
 import { PlainLines } from './plain-lines.ts';
 
 export interface ReductionFormat {
@@ -210,29 +211,6 @@ function apart(names: readonly string[]): string[] {
     taken.add(one);
   }
   return [...taken];
-}
-
-/** The cells of a line; a cell in quotes may hold the delimiter, and a quote as two. Null where quotes do not fit. */
-function cellsOf(text: string, delimiter: string): string[] | null {
-  if (!text.includes('"')) return text.split(delimiter);
-  const cells: string[] = [];
-  let at = 0;
-  while (at <= text.length) {
-    if (text[at] !== '"') {
-      const end = text.indexOf(delimiter, at);
-      cells.push(text.slice(at, end === -1 ? text.length : end));
-      at = end === -1 ? text.length + 1 : end + 1;
-      continue;
-    }
-    let end = at + 1;
-    while (end < text.length && !(text[end] === '"' && text[end + 1] !== '"')) end += text[end] === '"' ? 2 : 1;
-    cells.push(text.slice(at + 1, end).replaceAll('""', '"'));
-    const next = text.indexOf(delimiter, end + 1);
-    const isClosed = end < text.length && text.slice(end + 1, next === -1 ? text.length : next).trim() === '';
-    if (!isClosed) return null;
-    at = next === -1 ? text.length + 1 : next + 1;
-  }
-  return cells;
 }
 
 /** Any text as JSON; where it was cut, half a character may be left. */

@@ -25,7 +25,7 @@ const FIELDS = Object.keys(FORMAT.columns);
 const HEADERS = Object.values(FORMAT.columns);
 const FAULTS = ['unknown_header', 'empty_file', 'line_too_long'];
 
-/** The fields of a line; null where quotes do not fit. Blanks may stand behind a closing quote. */
+/** The fields of a line; null where quotes do not fit. Blanks may stand around the quotes. */
 function fieldsIn(line: string): string[] | null {
   const fields: string[] = [];
   let state: 'start' | 'plain' | 'quoted' | 'behind' = 'start';
@@ -46,7 +46,10 @@ function fieldsIn(line: string): string[] | null {
         field += letter;
         state = 'quoted';
       } else if (letter.trim() !== '') return null;
-    } else if (state === 'start' && letter === '"') state = 'quoted';
+    } else if (state === 'start' && letter === '"') {
+      field = '';
+      state = 'quoted';
+    } else if (state === 'start' && letter === ' ') field += letter;
     else {
       field += letter;
       state = 'plain';
