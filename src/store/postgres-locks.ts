@@ -6,15 +6,17 @@ import { sql } from 'kysely';
 import pg from 'pg';
 import { z } from 'zod';
 import type { Clock } from '../core/clock.ts';
+import { keepsSession } from './kept-session.ts';
 import { generationMemo, holderNow, type Locks, lockHolderShape } from './locks.ts';
 import { readMemo, writeMemo } from './memo.ts';
+import { poolerError } from './postgres.ts';
 import type { State } from './state.ts';
 
 /** The first half of the key of all these locks; the second is the hash of the name. */
 const LOCK_CLASS = 7_215_002;
 const NOTICE_DEATH = '-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3';
 
-/** `state` lies in the database of that address. */
+/** `state` lies in the database of that address. Errors of `tryLock`: also `usage/state_pooler`. */
 export function postgresLocks(url: string, state: State, clock: Clock): Locks {
   return {
     async tryLock(name, what) {
@@ -22,6 +24,8 @@ export function postgresLocks(url: string, state: State, clock: Clock): Locks {
       client.on('error', () => undefined); // Cut: the lock is gone, and what is committed without it is refused by its generation.
       try {
         await client.connect();
+        const byState = { query: (text: string) => sql.raw<{ pid: number }>(text).execute(state.db) };
+        if (!(await keepsSession(client, byState))) throw poolerError();
         const { rows } = await client.query('SELECT pg_try_advisory_lock($1, hashtext($2)) AS is_mine', [
           LOCK_CLASS,
           name,

@@ -25,7 +25,7 @@ const RUN_LOCK = 'run';
 
 /**
  * Opens the state and makes its tables where there are none. `mayMake` is done before, and throws where there should be some already.
- * Errors: those of it; `retry/state_connection`, `usage/state_login`, `failed/state_rights`; `failed/newer_state`, `failed/older_state`.
+ * Errors: those of it; `retry/state_connection`, `usage/state_login`, `usage/state_pooler`, `failed/state_rights`; `failed/newer_state`, `failed/older_state`.
  */
 export async function openPostgresState(url: string, mayMake: () => Promise<void> = async () => {}): Promise<State> {
   const pool = new pg.Pool({
@@ -62,6 +62,8 @@ export async function openPostgresState(url: string, mayMake: () => Promise<void
   };
   try {
     await state.write(async (tx) => {
+      const { rows } = await sql<{ path: string }>`SELECT current_setting('search_path') AS path`.execute(tx);
+      if (rows[0]?.path !== SCHEMA) throw poolerError();
       await sql.raw(`CREATE SCHEMA IF NOT EXISTS ${SCHEMA}`).execute(tx);
     });
     const run = async (script: string, tx: StateTransaction) => {
@@ -75,6 +77,14 @@ export async function openPostgresState(url: string, mayMake: () => Promise<void
   return state;
 }
 
+/** A pooler that keeps no sessions lies in between: locks would be anybody's, and names would mean other tables. */
+export function poolerError(cause?: unknown): EtlError {
+  return new EtlError('usage', 'state_pooler', 'the state in Postgres: a pooler is in between that keeps no sessions', {
+    cause,
+    hint: 'let PARTNER_ETL_STATE_URL name the server itself, or a pooler in session mode',
+  });
+}
+
 /** What the server or the way to it says, sorted by what is to be done next; what is sorted already, and mistakes of ours, as they are. */
 function sorted(error: unknown): unknown {
   if (error instanceof EtlError) return error;
@@ -84,12 +94,7 @@ function sorted(error: unknown): unknown {
     new EtlError(kind, name, `the state in Postgres: ${message === '' ? state : message}`, { cause: error, hint });
   if (/^28|^3D000$|^ERR_INVALID_URL$/.test(state))
     return refusal('usage', 'state_login', 'the server refuses user, password or database: fix PARTNER_ETL_STATE_URL');
-  if (/startup parameter/.test(message))
-    return refusal(
-      'usage',
-      'state_pooler',
-      'a pooler is in between, which must keep sessions: let PARTNER_ETL_STATE_URL name the server itself',
-    );
+  if (/startup parameter/.test(message)) return poolerError(error);
   if (state === '42501')
     return refusal('failed', 'state_rights', 'GRANT CREATE ON DATABASE to the user in PARTNER_ETL_STATE_URL');
   if (/^(?:08|57P|53|25P03)|^E[A-Z]+$/.test(state) || /terminated|timeout|Connection ended/i.test(message))

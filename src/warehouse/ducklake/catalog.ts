@@ -4,6 +4,7 @@ import pg from 'pg';
 import type { Clock } from '../../core/clock.ts';
 import { EtlError } from '../../core/errors.ts';
 import { quoteName } from '../../engine/duckdb.ts';
+import { keepsSession } from '../../store/kept-session.ts';
 import { connectError, statementError, stateOf } from '../postgres/errors.ts';
 import { type LockName, waitForLock } from '../postgres/lock.ts';
 
@@ -40,13 +41,14 @@ export class Catalog {
 
   /**
    * One publisher or caretaker at a time, over all hosts; it is free as soon as its holder's connection ends. Errors: `locked/publish`, naming
-   * who has it; those of `judge`.
+   * who has it; those of `check`.
    */
   async lock(): Promise<PublishLock> {
     const client = await this.connect();
     try {
       await client.query(SILENT);
       await this.judge(client);
+      await this.demandSession(client);
       // So that its time is shown in UTC, as that of a transaction is.
       await client.query(`SET TimeZone = 'UTC'`);
       const lock = { name: this.lockName, lasts: 'session', target: OF.target, place: 'this DuckLake' } as const;
@@ -58,9 +60,12 @@ export class Catalog {
     }
   }
 
-  /** Whether it can be published into, without changing anything. Errors: `usage/ducklake_messages`, `failed/ducklake_rights`. */
+  /** Whether it can be published into, without changing anything. Errors: `usage/ducklake_messages`, `failed/ducklake_rights`, `usage/ducklake_pooler`. */
   check(): Promise<void> {
-    return this.connected((client) => this.judge(client));
+    return this.connected(async (client) => {
+      await this.judge(client);
+      await this.demandSession(client);
+    });
   }
 
   /** Renames the catalog, so that another one can be made. For the holder of the lock. */
@@ -118,6 +123,18 @@ export class Catalog {
           hint: 'GRANT CREATE ON DATABASE to it, or let it own that schema',
         },
       );
+  }
+
+  private async demandSession(client: pg.Client): Promise<void> {
+    if (await this.connected((other) => keepsSession(client, other))) return;
+    throw refusal(
+      'usage',
+      'ducklake_pooler',
+      'a pooler is in between that keeps no sessions, so its lock holds nobody',
+      {
+        hint: 'let PARTNER_ETL_DUCKLAKE_URL name the server itself, or a pooler in session mode',
+      },
+    );
   }
 
   private async connected<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {

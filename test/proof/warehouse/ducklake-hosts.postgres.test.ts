@@ -9,6 +9,7 @@ import { systemClock } from '../../../src/core/clock.ts';
 import { openDucklakeTarget } from '../../../src/warehouse/ducklake/target.ts';
 import type { Target } from '../../../src/warehouse/target.ts';
 import { extensionsFolder } from '../../support/extensions.ts';
+import { startPooler } from '../../support/pooler.ts';
 import { day, publicationOf, SliceMaker } from '../../support/slices.ts';
 import { rowsOf } from '../../warehouse/bench.ts';
 import { type DucklakeWarehouse, ducklakeWarehouses } from '../../warehouse/ducklake/warehouse.ts';
@@ -224,6 +225,18 @@ describe.skipIf(extensions === null)('DuckLake', () => {
         kind: 'usage',
         code: 'ducklake_messages',
         hint: expect.stringContaining(`SET lc_messages = 'C'`),
+      });
+      expect(await warehouse.ask(`SELECT count(*) FROM pg_namespace WHERE nspname = 'lake'`)).toEqual(['0']);
+    });
+
+    it('a pooler that keeps no sessions', async () => {
+      const warehouse = await fresh('none');
+      const pooler = await startPooler(warehouse.at.catalogUrl);
+      onTestFinished(() => pooler.close());
+      expect(await refusalOf(warehouse, { catalogUrl: pooler.url })).toMatchObject({
+        kind: 'usage',
+        code: 'ducklake_pooler',
+        hint: expect.stringContaining('PARTNER_ETL_DUCKLAKE_URL'),
       });
       expect(await warehouse.ask(`SELECT count(*) FROM pg_namespace WHERE nspname = 'lake'`)).toEqual(['0']);
     });
