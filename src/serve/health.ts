@@ -9,7 +9,9 @@ export interface HealthSources {
   /** Whether the locks of what runs here are held. */
   readonly isLocked: () => boolean;
   readonly isReceiving: (() => boolean) | null;
-  readonly schedule: (() => SchedulerView) | null;
+  /** Whether another host starts the runs, and this one waits for its end. */
+  readonly isStandingBy: () => boolean;
+  readonly schedule: () => SchedulerView | null;
 }
 
 export interface Health {
@@ -20,7 +22,9 @@ export interface Health {
   readonly locked: boolean;
   /** Whether messages are taken and can be stored; null: the receiver is switched off. */
   readonly receiving: boolean | null;
-  /** null: the scheduler is switched off. */
+  /** Whether another host starts the runs, and this one waits for its end. */
+  readonly standing_by: boolean;
+  /** null: the scheduler is switched off, or another host's. */
   readonly schedule: {
     readonly next_due_at: string | null;
     /** The oldest due time for which no run was begun. */
@@ -32,16 +36,17 @@ export interface Health {
 /** A run that waits for another one is late; only after this is it missed. */
 const MISSED_AFTER_MS = 3_600_000;
 
-export function healthOf({ now, isLocked, isReceiving, schedule }: HealthSources): Health {
+export function healthOf({ now, isLocked, isReceiving, isStandingBy, schedule }: HealthSources): Health {
   const locked = isLocked();
   const receiving = isReceiving?.() ?? null;
-  const view = schedule?.() ?? null;
+  const view = schedule();
   const isMissed = view?.missedMs != null && now() - view.missedMs > MISSED_AFTER_MS;
   return {
     live: true,
     ready: locked && receiving !== false && !isMissed,
     locked,
     receiving,
+    standing_by: isStandingBy(),
     schedule: view && {
       next_due_at: view.nextMs === null ? null : isoTime(view.nextMs),
       missed_since: view.missedMs === null ? null : isoTime(view.missedMs),

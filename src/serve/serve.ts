@@ -4,7 +4,7 @@ import type { PushSettings, ServeSettings } from '../config.ts';
 import { EtlError } from '../core/errors.ts';
 import type { RunContext } from '../run/context.ts';
 import { RECEIVER_LOCK, SCHEDULER_LOCK } from '../run/verify/rebuild-state.ts';
-import { whoHolds } from '../store/locks.ts';
+import { type Lock, whoHolds } from '../store/locks.ts';
 import { startAdminServer } from './admin-server.ts';
 import { watchForAlerts } from './alert-watch.ts';
 import { type HealthSources, healthOf, healthRoutes } from './health.ts';
@@ -40,7 +40,7 @@ export interface Addresses {
   readonly health: string;
 }
 
-/** With the state in Postgres the scheduler of another host may be at work: then this one waits for its end, and looks so often. */
+/** How often a host that stands by looks whether the one at work is gone. */
 const STANDBY_MS = 500;
 
 /** Who asks for an end waits 20 s at the most; a second of them is for ending by force. */
@@ -68,16 +68,16 @@ export async function serve(options: ServeOptions): Promise<void> {
     clock.sleep(END_MS, over.signal).then(hung, () => undefined); // rejected: it ended in time
   };
   try {
-    const locks = await takeLocks(options, parts);
-    if (settings.schedule) scheduler = await openScheduler(options);
+    const turn = await takeTurn(options, parts);
+    if (settings.schedule && turn.has()) scheduler = await openScheduler(options);
     const receiving = push.enabled ? await startReceiving(context, push, parts) : null;
-    const view = scheduler && (() => scheduler!.view);
-    const isServing = () => !signal.aborted && locks.areHeld;
+    const isServing = () => !signal.aborted && turn.isSound();
     const sources: HealthSources = {
       now: () => clock.now(),
       isLocked: isServing,
       isReceiving: receiving && (() => isServing() && receiving.isTaking()),
-      schedule: view,
+      isStandingBy: () => !turn.has(),
+      schedule: () => scheduler?.view ?? null,
     };
     page = openPage(options.page, context, settings.host, () => healthOf(sources));
     parts.add('what was begun on the status page', () => page!.close());
@@ -92,12 +92,17 @@ export async function serve(options: ServeOptions): Promise<void> {
     parts.add('the health server', () => admin.close());
     if (signal.aborted) atEnd();
     else signal.addEventListener('abort', atEnd, { once: true });
-    const working = scheduler?.work(signal);
-    parts.add('the scheduled run', async () => working);
-    const watching = watchForAlerts(context, options.alerts, settings.runLimitMinutes);
-    parts.add('sending alerts', async () => watching);
+    const working = turn.come.then(async (isMine) => {
+      if (isMine && settings.schedule) scheduler ??= await openScheduler(options);
+      await scheduler?.work(signal);
+    });
+    parts.add('the scheduled run', () => working);
+    const watching = turn.come.then(async (isMine) => {
+      if (isMine) await watchForAlerts(context, options.alerts, settings.runLimitMinutes);
+    });
+    parts.add('sending alerts', () => watching);
     onReady({ url: receiving?.url ?? null, health: `${admin.url}/healthz` });
-    await untilAborted(signal);
+    await Promise.race([untilAborted(signal), working.then(() => untilAborted(signal))]);
   } finally {
     await parts.close();
     signal.removeEventListener('abort', atEnd);
@@ -105,32 +110,56 @@ export async function serve(options: ServeOptions): Promise<void> {
   }
 }
 
-async function takeLocks({ context, push, settings, command }: ServeOptions, parts: OpenParts) {
+/** Of several hosts with one state in Postgres one starts the runs and sends the alerts; the others receive messages, show the page, and stand by. */
+interface Turn {
+  /** Whether it is this one's. */
+  readonly has: () => boolean;
+  /** Whether what this process has to hold alone is held. */
+  readonly isSound: () => boolean;
+  /** Resolves when it is this one's; to false when it was asked to end before. */
+  readonly come: Promise<boolean>;
+}
+
+async function takeTurn({ context, push, settings, command }: ServeOptions, parts: OpenParts): Promise<Turn> {
   const { locks, log, clock, signal } = context;
   const isShared = context.state.engine === 'postgres';
-  const held = { areHeld: true };
-  const take = async (name: string, code: string, what: string, why: string, isStandby = false) => {
-    let lock = await locks.tryLock(name, command);
-    if (!lock && isStandby) log.info(`another ${what} is at work: ${await whoHolds(locks, name)}; this one stands by`);
-    while (!lock && isStandby && !signal.aborted) {
-      await clock.sleep(STANDBY_MS, signal).catch(() => undefined);
-      lock = await locks.tryLock(name, command);
-    }
-    if (!lock)
-      throw new EtlError('locked', code, `another ${what} is at work: ${await whoHolds(locks, name)}`, {
-        hint: `end it first: ${why}`,
-      });
+  let [isSound, isMine] = [true, false];
+  const keep = (what: string, lock: Lock) =>
     parts.add(`the lock of the ${what}`, () => {
-      held.areHeld = false;
+      isSound = false;
       return lock.release();
     });
+  const take = async (name: string, what: 'receiver' | 'scheduler', why: string) => {
+    const lock = await locks.tryLock(name, command);
+    if (lock) return keep(what, lock);
+    const hint = `end it first: ${why}`;
+    throw new EtlError('locked', what, `another ${what} is at work: ${await whoHolds(locks, name)}`, { hint });
+  };
+  const standBy = async (): Promise<boolean> => {
+    for (let lock: Lock | null = null; !signal.aborted; ) {
+      // A server that restarts is no reason to stop receiving.
+      lock = await locks.tryLock(SCHEDULER_LOCK, command).catch(() => null);
+      if (lock) {
+        isMine = true;
+        keep('scheduler', lock);
+        log.info('the host that started the runs is gone; this one does now');
+        return true;
+      }
+      await clock.sleep(STANDBY_MS, signal).catch(() => undefined);
+    }
+    return false;
   };
   // Receivers of several hosts write into one inbox, which has a message once.
-  if (push.enabled && !isShared)
-    await take(RECEIVER_LOCK, 'receiver', 'receiver', 'of two receivers doctor could find only one');
+  if (push.enabled && !isShared) await take(RECEIVER_LOCK, 'receiver', 'of two receivers doctor could find only one');
   if (settings.schedule)
-    await take(SCHEDULER_LOCK, 'scheduler', 'scheduler', 'two schedulers would start every run twice', isShared);
-  return held;
+    try {
+      await take(SCHEDULER_LOCK, 'scheduler', 'two schedulers would start every run twice');
+    } catch (error) {
+      if (!isShared || !(error instanceof EtlError) || error.kind !== 'locked') throw error;
+      log.info(`${error.message}; this one stands by`);
+      return { has: () => isMine, isSound: () => isSound, come: standBy() };
+    }
+  return { has: () => true, isSound: () => isSound, come: Promise.resolve(true) };
 }
 
 function openScheduler({ context, settings, schedules, startRun }: ServeOptions): Promise<Scheduler> {

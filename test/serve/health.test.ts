@@ -10,6 +10,7 @@ const WELL: HealthSources = {
   now: () => NOW,
   isLocked: () => true,
   isReceiving: () => true,
+  isStandingBy: () => false,
   schedule: () => ({ nextMs: NOW + HOUR, missedMs: null, running: null }),
 };
 const missed =
@@ -21,7 +22,8 @@ test.each<[string, Partial<HealthSources>, boolean]>([
   ['the locks are not held', { isLocked: () => false }, false],
   ['the receiver does not listen', { isReceiving: () => false }, false],
   ['the receiver is switched off', { isReceiving: null }, true],
-  ['the scheduler is switched off', { schedule: null }, true],
+  ['the scheduler is switched off', { schedule: () => null }, true],
+  ['another host starts the runs', { isStandingBy: () => true, schedule: () => null }, true],
   ['a run is late by an hour', { schedule: missed(NOW - HOUR) }, true],
   ['a run is late by more', { schedule: missed(NOW - HOUR - 1) }, false],
 ])('when %s', (_, sources, isReady) => {
@@ -45,6 +47,7 @@ describe('the server', () => {
       ready: true,
       locked: true,
       receiving: true,
+      standing_by: false,
       schedule: {
         next_due_at: '2026-03-20T07:00:00.000Z',
         missed_since: null,

@@ -9,7 +9,13 @@ import { openPage } from './page.ts';
 /** Errors: those of `startAdminServer`. */
 export async function startPageServer(context: RunContext, at: AdminPlace): Promise<AdminServer> {
   const { clock, timeZone } = context;
-  const sources = { now: () => clock.now(), isLocked: () => true, isReceiving: null, schedule: null };
+  const sources = {
+    now: () => clock.now(),
+    isLocked: () => true,
+    isReceiving: null,
+    isStandingBy: () => false,
+    schedule: () => null,
+  };
   const options = {
     token: null,
     today: () => dayAt(clock.now(), timeZone),

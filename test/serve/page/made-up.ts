@@ -40,7 +40,7 @@ export function pipelineRow(pipeline: string, cells: string, more: Partial<Pipel
 export const EMPTY: PageModel = {
   made_at: '2026-11-21T09:12:33.120Z',
   today: TODAY,
-  health: { live: true, ready: true, locked: true, receiving: null, schedule: null },
+  health: { live: true, ready: true, locked: true, receiving: null, standing_by: false, schedule: null },
   pipelines: [pipelineRow('orders', '', { from: TODAY, newest: null, days_behind: null, rows: 0 })],
   targets: [],
   tokens: [],

@@ -83,13 +83,14 @@ export async function openPageScene(world: World, options: PageSceneOptions = {}
         },
         { ...context, ...changed },
         host,
-        () => ({ live: true, ready: true, locked: true, receiving: null, schedule: null }),
+        () => ({ live: true, ready: true, locked: true, receiving: null, standing_by: false, schedule: null }),
       );
       const health = healthRoutes({
         now: () => world.clock.now(),
         isLocked: () => true,
         isReceiving: null,
-        schedule: null,
+        isStandingBy: () => false,
+        schedule: () => null,
       });
       const server = await startAdminServer({ host: '127.0.0.1', port: 0, trustedProxies }, [health, page.routes]);
       resolve({ page, url: server.url });

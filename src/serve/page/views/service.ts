@@ -16,7 +16,9 @@ export function service({ health, tokens, inbox }: PageModel): Markup {
     [
       'Scheduler',
       schedule === null
-        ? 'switched off'
+        ? health.standing_by
+          ? 'stands by: another host starts the runs'
+          : 'switched off'
         : schedule.running
           ? html`running ${schedule.running.pipelines.join(', ')} since ${time(schedule.running.since)}`
           : 'waiting',
