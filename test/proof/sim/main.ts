@@ -4,6 +4,7 @@
  * `npm run sim -- --count N`        so many seeds
  *   --seconds N                     begins no seed after so many seconds
  *   --postgres                      a share of the seeds loads into a Postgres of its own
+ *   --hosts                         all of them do, and the state lies there too: every process is a host of its own
  *   --brief                         scenarios of one day, as in the suite: three times as many in the same time
  *   --workers N                     so many at once; 2 unless told
  * `npm run sim -- --mutants [NAME…]`   every mutant, or these, with their seeds; with --search seeds are looked for
@@ -25,6 +26,7 @@ const workers = Number(option('--workers') ?? 2);
 const count = option('--count');
 const seconds = option('--seconds');
 const postgres = flag('--postgres');
+const hosts = flag('--hosts');
 const isBrief = flag('--brief');
 const mutants = flag('--mutants');
 const isSearching = flag('--search');
@@ -49,6 +51,7 @@ const wasFine = mutants
       count: Number(count ?? times ?? (isOne ? 1 : Number.POSITIVE_INFINITY)),
       workers: isOne && times === undefined ? 1 : workers,
       postgres,
+      hosts,
       isBrief,
       isVerbose: isOne && times === undefined,
       signal: stop.signal,

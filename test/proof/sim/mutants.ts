@@ -6,6 +6,7 @@ import { packageRoot } from './crew.ts';
 import { likelySeeds } from './likely-seeds.ts';
 import { MUTANTS, type Mutant } from './mutant-list.ts';
 import { mutated } from './mutate.ts';
+import type { PlaceOptions } from './place.ts';
 import { Processes } from './processes.ts';
 import { runSeed } from './runner.ts';
 import { makeTemplate } from './template.ts';
@@ -69,7 +70,7 @@ async function tryMutant(mutant: Mutant, { server, template, isSearching }: Surr
       ? likelySeeds(mutant.name, mutant.seed, MOST_SEEDS)
       : Array.from({ length: TRIES }, () => mutant.seed);
     for (const seed of seeds) {
-      const { flaws } = await runSeed(seed, processes, mutant.isPostgres ? (server?.url ?? null) : null, template);
+      const { flaws } = await runSeed(seed, processes, placeOf(mutant.isPostgres, server, template));
       if (flaws[0] !== undefined) return { isFound: true, seed, told: flaws[0].split('\n')[0]?.slice(0, 150) };
     }
     return {
@@ -86,10 +87,14 @@ async function tryMutant(mutant: Mutant, { server, template, isSearching }: Surr
 async function passes({ seed, isPostgres }: Mutant, server: Postgres | null, template: string): Promise<boolean> {
   const processes = new Processes(null);
   try {
-    const { flaws } = await runSeed(seed, processes, isPostgres ? (server?.url ?? null) : null, template);
+    const { flaws } = await runSeed(seed, processes, placeOf(isPostgres, server, template));
     if (flaws.length > 0) process.stdout.write(`WRONG  seed ${seed} without a mutant: ${flaws[0]}\n`);
     return flaws.length === 0;
   } finally {
     await processes.close();
   }
+}
+
+function placeOf(isPostgres: boolean | undefined, server: Postgres | null, template: string | null): PlaceOptions {
+  return { serverUrl: isPostgres ? (server?.url ?? null) : null, isOfHosts: false, template };
 }

@@ -31,8 +31,17 @@ export interface Place {
   close(): Promise<void>;
 }
 
-/** `serverUrl`: of a Postgres that gets a database for it; null: DuckDB is the target. `template`: an empty warehouse. */
-export async function openPlace(scenario: Scenario, serverUrl: string | null, template: string | null): Promise<Place> {
+export interface PlaceOptions {
+  /** Of a Postgres that gets a database for it; null: DuckDB is the target. */
+  readonly serverUrl: string | null;
+  /** The state lies in that database too, and the home on a volume that they share: every process is a host. */
+  readonly isOfHosts: boolean;
+  /** An empty DuckDB warehouse. */
+  readonly template: string | null;
+}
+
+export async function openPlace(scenario: Scenario, options: PlaceOptions): Promise<Place> {
+  const { serverUrl, isOfHosts, template } = options;
   const root = await mkdtemp(path.join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'etl-sim-'));
   const at = (name: string) => path.join(root, name);
   for (const name of ['home', 'attic']) mkdirSync(at(name));
@@ -70,6 +79,7 @@ export async function openPlace(scenario: Scenario, serverUrl: string | null, te
       PARTNER_ETL_HOME: at('home'),
       PARTNER_ETL_CONFIG: at('settings.yaml'),
       ...(database === null ? {} : { PARTNER_ETL_POSTGRES_URL: database.url }),
+      ...(database === null || !isOfHosts ? {} : { PARTNER_ETL_STATE_URL: database.url }),
     },
     close: async () => {
       await sandbox.close();

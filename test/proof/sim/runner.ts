@@ -1,6 +1,6 @@
 /** Runs seeds, several at once, and says how they went. */
 import { type Postgres, startPostgres } from '../../support/postgres.ts';
-import { openPlace } from './place.ts';
+import { openPlace, type PlaceOptions } from './place.ts';
 import { Processes } from './processes.ts';
 import { scenarioOf } from './scenario.ts';
 import { type Result, Simulation } from './simulate.ts';
@@ -11,6 +11,8 @@ export interface Seeds {
   readonly count: number;
   readonly workers: number;
   readonly postgres: boolean;
+  /** All of them load into Postgres, and have their state there. */
+  readonly hosts: boolean;
   readonly isBrief: boolean;
   readonly isVerbose: boolean;
   readonly signal: AbortSignal;
@@ -23,12 +25,11 @@ const TELL_MS = 10_000;
 export async function runSeed(
   seed: number,
   processes: Processes,
-  postgresUrl: string | null,
-  template: string | null,
+  options: PlaceOptions,
   isBrief = false,
 ): Promise<Result> {
   const scenario = scenarioOf(seed, isBrief);
-  const place = await openPlace(scenario, postgresUrl, template);
+  const place = await openPlace(scenario, options);
   try {
     return await new Simulation(scenario, place, processes).run();
   } finally {
@@ -38,8 +39,8 @@ export async function runSeed(
 
 /** Whether all went well. */
 export async function runSeeds(asked: Seeds): Promise<boolean> {
-  const { first, count, workers, postgres, isBrief, isVerbose, signal } = asked;
-  const server: Postgres | null = postgres ? await startPostgres() : null;
+  const { first, count, workers, postgres, hosts, isBrief, isVerbose, signal } = asked;
+  const server: Postgres | null = postgres || hosts ? await startPostgres() : null;
   const template = await makeTemplate();
   const tally = new Tally();
   let next = first;
@@ -48,13 +49,9 @@ export async function runSeeds(asked: Seeds): Promise<boolean> {
     try {
       while (next < first + count && !signal.aborted) {
         const seed = next++;
-        const result = await runSeed(
-          seed,
-          processes,
-          loadsPostgres(seed) ? (server?.url ?? null) : null,
-          template.file,
-          isBrief,
-        );
+        const serverUrl = hosts || loadsPostgres(seed) ? (server?.url ?? null) : null;
+        const place = { serverUrl, isOfHosts: hosts, template: template.file };
+        const result = await runSeed(seed, processes, place, isBrief);
         tally.add(result);
         if (isVerbose || result.flaws.length > 0) tellResult(result, asked);
       }
@@ -74,8 +71,8 @@ export async function runSeeds(asked: Seeds): Promise<boolean> {
   return tally.failed === 0;
 }
 
-function tellResult({ seed, journal, flaws }: Result, { postgres, isBrief }: Seeds): void {
-  const replay = `npm run sim -- ${seed}${isBrief ? ' --brief' : ''}${postgres ? ' --postgres' : ''}`;
+function tellResult({ seed, journal, flaws }: Result, { postgres, hosts, isBrief }: Seeds): void {
+  const replay = `npm run sim -- ${seed}${isBrief ? ' --brief' : ''}${postgres ? ' --postgres' : ''}${hosts ? ' --hosts' : ''}`;
   const lines = [`seed ${seed}`, ...journal.map((line) => `  ${line}`)];
   if (flaws.length > 0) lines.push(...flaws.map((flaw) => `  WRONG ${flaw}`), `  again: ${replay}`);
   process.stdout.write(`${lines.join('\n')}\n`);

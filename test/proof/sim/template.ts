@@ -21,7 +21,7 @@ export async function makeTemplate(): Promise<Template> {
   const folder = await mkdtemp(path.join(tmpdir(), 'etl-sim-template-'));
   const file = path.join(folder, 'warehouse.duckdb');
   const processes = new Processes(null);
-  const place = await openPlace(NOTHING, null, null);
+  const place = await openPlace(NOTHING, { serverUrl: null, isOfHosts: false, template: null });
   try {
     const { env, clockFile, warehouse } = place;
     const work = [{ kind: 'night', names: [] }] as const;
