@@ -2,6 +2,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { parseEnv } from 'node:util';
+import { version } from '@duckdb/node-api';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { loadConfig } from '../../src/config.ts';
@@ -96,6 +97,13 @@ describe('docker-compose.yml', () => {
     // PGPASSFILE is read by the client of Postgres.
     const unknown = Object.keys(environment).filter((name) => !known.includes(`'${name}'`) && name !== 'PGPASSFILE');
     expect(unknown).toEqual([]);
+  });
+
+  test('the extensions that it fetches are of the version of DuckDB', () => {
+    const command = String(compose.services.extensions?.command);
+    const versions = [...command.matchAll(/duckdb-extension-[\w-]+==([\d.]+)/g)].map(([, of]) => `v${of}`);
+    expect(versions).toEqual([version(), version(), version()]);
+    expect(guide).toContain('--profile ducklake run --rm extensions');
   });
 
   test('the image that it builds has the version of the package', () => {
