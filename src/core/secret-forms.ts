@@ -14,7 +14,7 @@ const LONE_SURROGATE = /\p{Surrogate}/gu;
  * and would spoil every message; it is taken out where it stands as a credential.
  */
 const OWN_WORDS: ReadonlySet<string> = new Set(
-  `http https smtp smtps postgres postgresql pg sql duckdb parquet sqlite database db warehouse lake mart marts raw store target targets
+  `http https smtp smtps postgres postgresql pg sql duckdb ducklake delta parquet sqlite database db warehouse lake mart marts raw store target targets
   partner etl service client secret password passwd token user admin root test demo sandbox localhost example default public main
   account run runs night plan status serve backfill replay rebuild verify prune erase lookup explain release retry alert alerts page
   order orders promotion promotions commission commissions product products reduction reductions subscription subscriptions push
@@ -76,5 +76,5 @@ function patternOf(text: string): RegExp {
 
 /** Of an address with a password what stands before that, of another one what stands before its path, of a path its first part. */
 function publicPart(secret: string): string {
-  return /^(?:[a-z][a-z0-9+.-]*:\/\/(?:[^\s/@:]*:(?=[^\s/]*@)|[^\s/]*\/?)|\/[^/]*\/?)/i.exec(secret)?.[0] ?? '';
+  return /^(?:(?:[a-z][a-z0-9+.-]*:)+\/\/(?:[^\s/@:]*:(?=[^\s/]*@)|[^\s/]*\/?)|\/[^/]*\/?)/i.exec(secret)?.[0] ?? '';
 }

@@ -44,6 +44,12 @@ describe('redact takes secrets out, and not words', () => {
     ['the scheme of the address', postgres('postgresql://etl:qx7@h/db'), 'PARTNER_ETL_POSTGRES_URL is no postgresql:'],
     ['the target, where the user is named like it', postgres('postgres://postgres@h/db'), 'cannot reach postgres'],
     ['the target, where the password is that word', postgres(LOCAL), 'postgres: 3 slices'],
+    ['a DuckLake', { PARTNER_ETL_DUCKLAKE_URL: 'ducklake:postgres://etl:qx7@h/db' }, 'loaded into ducklake'],
+    [
+      'the host of its catalog',
+      { PARTNER_ETL_DUCKLAKE_URL: 'ducklake:postgres://h.example/db' },
+      'no answer of ducklake:postgres://h.example',
+    ],
     ['what a URL of somebody else begins with', { PARTNER_ETL_ALERT_URL: HOOK }, 'it must begin with https://'],
     ['the host of an address', { PARTNER_ETL_ALERT_URL: HOOK }, 'no answer of https://hooks.example.com'],
     ['a word that a short password is a part of', postgres('postgres://etl:main@h/db'), 'the domain remains'],

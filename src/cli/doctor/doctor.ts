@@ -277,7 +277,7 @@ export function judgeToken(state: TokenState): Finding {
     return warning(`the service refused last time (${refusal})`, 'partner-etl doctor --online tries once more');
   if (requestsLastHour >= mostPerHour)
     return warning(asked, 'look in the log why tokens do not last; no more are asked for within the hour');
-  return ok(expiresAt === null ? `none on disk, ${asked}` : `on disk, expires at ${expiresAt}, ${asked}`);
+  return ok(expiresAt === null ? `none in the state, ${asked}` : `in the state, expires at ${expiresAt}, ${asked}`);
 }
 
 export function documentOf(findings: readonly NamedFinding[]) {

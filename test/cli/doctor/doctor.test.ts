@@ -188,7 +188,7 @@ describe('doctor', () => {
     expect([sandbox.stats.tokenRequests, sandbox.stats.calls]).toEqual([0, {}]);
   });
 
-  test('--online gets a token once, and uses the one on disk after that', async () => {
+  test('--online gets a token once, and uses the one in the state after that', async () => {
     const { env, sandbox } = await sandboxEnvironment();
     const { code, report, root } = await diagnose(env, ['--online']);
     expect([code, stateOf(report, 'online')]).toEqual([0, 'ok']);
@@ -200,7 +200,7 @@ describe('doctor', () => {
     });
     const token = (JSON.parse(again.stdout.text) as Report).checks.find(({ check }) => check === 'token');
     expect(sandbox.stats.tokenRequests).toBe(1);
-    expect(token?.detail).toMatch(/^on disk, expires at .*, 1 of 30 requests in the last hour$/);
+    expect(token?.detail).toMatch(/^in the state, expires at .*, 1 of 30 requests in the last hour$/);
   });
 
   test('--online with wrong credentials is broken after one request, and stays so without another', async () => {
