@@ -31,7 +31,10 @@ const service = z.strictObject({
   profiles: z.array(name).optional(),
   command: z.array(z.string()).optional(),
   init: z.boolean().optional(),
-  user: z.string().regex(/^\d+:\d+$/).optional(),
+  user: z
+    .string()
+    .regex(/^\d+:\d+$/)
+    .optional(),
   restart: z.enum(['no', 'always', 'on-failure', 'unless-stopped']),
   stop_grace_period: duration.optional(),
   read_only: z.boolean(),
