@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { EtlError } from '../core/errors.ts';
 import { currentGeneration, demandNewest, generationMemo } from './locks.ts';
 import { readMemo } from './memo.ts';
+import { connectError, isOfServer } from './postgres-errors.ts';
 import { prepareSchema } from './schema.ts';
 import type { State, StateTransaction } from './state.ts';
 import type { StateTables } from './tables.ts';
@@ -25,7 +26,7 @@ const RUN_LOCK = 'run';
 
 /**
  * Opens the state and makes its tables where there are none. `mayMake` is done before, and throws where there should be some already.
- * Errors: those of it; `retry/state_connection`, `usage/state_login`, `usage/state_pooler`, `failed/state_rights`; `failed/newer_state`, `failed/older_state`.
+ * Errors: those of it; `usage/state_pooler`; those of `connectError`; `failed/newer_state`, `failed/older_state`.
  */
 export async function openPostgresState(url: string, mayMake: () => Promise<void> = async () => {}): Promise<State> {
   const pool = new pg.Pool({
@@ -77,6 +78,9 @@ export async function openPostgresState(url: string, mayMake: () => Promise<void
   return state;
 }
 
+/** How messages about it begin, and what names it. */
+const STATE = { concern: {}, speaker: 'the state in Postgres', variable: 'PARTNER_ETL_STATE_URL' } as const;
+
 /** A pooler that keeps no sessions lies in between: locks would be anybody's, and names would mean other tables. */
 export function poolerError(cause?: unknown): EtlError {
   return new EtlError('usage', 'state_pooler', 'the state in Postgres: a pooler is in between that keeps no sessions', {
@@ -87,17 +91,7 @@ export function poolerError(cause?: unknown): EtlError {
 
 /** What the server or the way to it says, sorted by what is to be done next; what is sorted already, and mistakes of ours, as they are. */
 function sorted(error: unknown): unknown {
-  if (error instanceof EtlError) return error;
-  const { code, message = '' } = (error ?? {}) as { readonly code?: unknown; readonly message?: string };
-  const state = typeof code === 'string' ? code : '';
-  const refusal = (kind: 'retry' | 'usage' | 'failed', name: string, hint: string) =>
-    new EtlError(kind, name, `the state in Postgres: ${message === '' ? state : message}`, { cause: error, hint });
-  if (/^28|^3D000$|^ERR_INVALID_URL$/.test(state))
-    return refusal('usage', 'state_login', 'the server refuses user, password or database: fix PARTNER_ETL_STATE_URL');
-  if (/startup parameter/.test(message)) return poolerError(error);
-  if (state === '42501')
-    return refusal('failed', 'state_rights', 'GRANT CREATE ON DATABASE to the user in PARTNER_ETL_STATE_URL');
-  if (/^(?:08|57P|53|25P03)|^E[A-Z]+$/.test(state) || /terminated|timeout|Connection ended/i.test(message))
-    return refusal('retry', 'state_connection', 'see whether the server runs and PARTNER_ETL_STATE_URL names it');
-  return error;
+  if (error instanceof EtlError || !isOfServer(error)) return error;
+  if (error instanceof Error && /startup parameter/.test(error.message)) return poolerError(error);
+  return connectError(error, STATE);
 }

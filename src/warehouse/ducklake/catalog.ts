@@ -5,7 +5,7 @@ import type { Clock } from '../../core/clock.ts';
 import { EtlError } from '../../core/errors.ts';
 import { quoteName } from '../../engine/duckdb.ts';
 import { keepsSession } from '../../store/kept-session.ts';
-import { connectError, statementError, stateOf } from '../postgres/errors.ts';
+import { connectError, statementError, stateOf } from '../../store/postgres-errors.ts';
 import { type LockName, waitForLock } from '../postgres/lock.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -15,7 +15,11 @@ const LOCK = 0x646b4c6b;
 const SILENT = 'SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3';
 
 /** How messages about it begin, and what they name. */
-const OF = { target: 'ducklake', speaker: "DuckLake's catalog", variable: 'PARTNER_ETL_DUCKLAKE_URL' } as const;
+const OF = {
+  concern: { target: 'ducklake' },
+  speaker: "DuckLake's catalog",
+  variable: 'PARTNER_ETL_DUCKLAKE_URL',
+} as const;
 
 export interface PublishLock {
   /** Whether there is a catalog with the table `etl.fence`. */
@@ -51,7 +55,12 @@ export class Catalog {
       await this.demandSession(client);
       // So that its time is shown in UTC, as that of a transaction is.
       await client.query(`SET TimeZone = 'UTC'`);
-      const lock = { name: this.lockName, lasts: 'session', target: OF.target, place: 'this DuckLake' } as const;
+      const lock = {
+        name: this.lockName,
+        lasts: 'session',
+        target: OF.concern.target,
+        place: 'this DuckLake',
+      } as const;
       await waitForLock(client, this.clock, lock);
       return { hasFence: await this.hasFence(client), release: () => ended(client) };
     } catch (error) {
@@ -175,5 +184,5 @@ async function ended(client: pg.Client): Promise<void> {
 }
 
 function refusal(kind: 'usage' | 'failed', code: string, what: string, { hint }: { hint: string }): EtlError {
-  return new EtlError(kind, code, `${OF.speaker}: ${what}`, { concern: { target: OF.target }, hint });
+  return new EtlError(kind, code, `${OF.speaker}: ${what}`, { concern: { target: OF.concern.target }, hint });
 }

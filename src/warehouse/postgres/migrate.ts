@@ -3,6 +3,7 @@ import { type Clock, isoTime } from '../../core/clock.ts';
 import { EtlError } from '../../core/errors.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
 import { quoteName } from '../../engine/duckdb.ts';
+import { stateOf } from '../../store/postgres-errors.ts';
 import { readDictionary } from '../dictionary.ts';
 import { commentsDue, declaredComments } from '../schema/comments.ts';
 import { type FoundThing, tablesAmong } from '../schema/found.ts';
@@ -18,7 +19,6 @@ import {
 } from '../schema/schema.ts';
 import { createTable, differingTable, type TablesDue, tablesDue } from '../schema/tables.ts';
 import { postgresBookkeeping } from './bookkeeping.ts';
-import { stateOf } from './errors.ts';
 import { grantsOn } from './grants.ts';
 import { takeLock } from './lock.ts';
 import type { Client, Sessions } from './sessions.ts';

@@ -6,13 +6,13 @@
 import { EtlError } from '../../core/errors.ts';
 import { storedColumns } from '../../core/pipeline.ts';
 import { type Engine, quoteName } from '../../engine/duckdb.ts';
+import { statementError, stateOf } from '../../store/postgres-errors.ts';
 import { sliceRows } from '../slice-files.ts';
 import { type DuplicateKey, duplicateError, type PipelineLoad } from '../slice-sql.ts';
 import { factTable, keyText, OF_ACCOUNT, onSlices, sameIn } from '../table-sql.ts';
 import type { LoadSlice } from '../target.ts';
 import { copyRows } from './copy-rows.ts';
 import { copyRejects, copySlices } from './copy-slices.ts';
-import { statementError, stateOf } from './errors.ts';
 import type { Client } from './sessions.ts';
 
 const UNIQUE_VIOLATION = '23505';

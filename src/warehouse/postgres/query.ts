@@ -1,8 +1,8 @@
 /** An analyst's statement on a Postgres warehouse, in a read-only transaction. */
 import type { FieldDef, QueryArrayResult } from 'pg';
 import { EtlError } from '../../core/errors.ts';
+import { stateOf } from '../../store/postgres-errors.ts';
 import type { AnswerColumn, AnswerRow, ColumnKind, QueryResult, ReadAnswer } from '../target.ts';
-import { stateOf } from './errors.ts';
 import type { Client, Sessions } from './sessions.ts';
 
 const STATEMENT_TIMEOUT_MS = 600_000;

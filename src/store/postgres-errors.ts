@@ -1,6 +1,5 @@
 /** What Postgres says, sorted by what is to be done next. SQLSTATEs: https://www.postgresql.org/docs/current/errcodes-appendix.html */
-import { type ErrorKind, EtlError } from '../../core/errors.ts';
-import type { TargetName } from '../target-name.ts';
+import { type Concern, type ErrorKind, EtlError } from '../core/errors.ts';
 
 interface Verdict {
   readonly kind: ErrorKind;
@@ -10,13 +9,18 @@ interface Verdict {
 
 /** Which Postgres speaks, for messages about it. */
 export interface Speaker {
-  readonly target: TargetName;
+  /** What an error is about. */
+  readonly concern: Concern;
   readonly speaker: string;
   /** That names it. */
   readonly variable: string;
 }
 
-const WAREHOUSE: Speaker = { target: 'postgres', speaker: 'Postgres', variable: 'PARTNER_ETL_POSTGRES_URL' };
+const WAREHOUSE: Speaker = {
+  concern: { target: 'postgres' },
+  speaker: 'Postgres',
+  variable: 'PARTNER_ETL_POSTGRES_URL',
+};
 
 const CONNECTION: Verdict = {
   kind: 'retry',
@@ -28,6 +32,11 @@ const LOGIN: Verdict = {
   code: 'postgres_login',
   hint: 'the server refuses user, password or database: fix PARTNER_ETL_POSTGRES_URL',
 };
+const CERTIFICATE: Verdict = {
+  kind: 'usage',
+  code: 'postgres_certificate',
+  hint: "its certificate is not to be trusted: name its issuer's file in PARTNER_ETL_POSTGRES_URL (sslrootcert=FILE), or have it renewed",
+};
 const BUSY: Verdict = {
   kind: 'retry',
   code: 'postgres_busy',
@@ -36,7 +45,7 @@ const BUSY: Verdict = {
 const RIGHTS: Verdict = {
   kind: 'failed',
   code: 'postgres_rights',
-  hint: 'GRANT CREATE ON DATABASE to the user in PARTNER_ETL_POSTGRES_URL, or let it own the schemas warehouse, mart and etl',
+  hint: 'GRANT CREATE ON DATABASE to the user in PARTNER_ETL_POSTGRES_URL, or let it own its schemas',
 };
 const VALUE: Verdict = {
   kind: 'failed',
@@ -86,16 +95,31 @@ export function connectionError(thrown: unknown, of = WAREHOUSE): EtlError {
 export function connectError(thrown: unknown, of = WAREHOUSE): EtlError {
   if (stateOf(thrown) !== null) return statementError(thrown, of);
   const { code } = (thrown ?? {}) as { code?: unknown };
-  return code === 'ERR_INVALID_URL' ? tell(thrown, LOGIN, of) : connectionError(thrown, of);
+  if (code === 'ERR_INVALID_URL') return tell(thrown, LOGIN, of);
+  return isOfCertificate(code) ? tell(thrown, CERTIFICATE, of) : connectionError(thrown, of);
 }
 
-function tell(thrown: unknown, { kind, code, hint }: Verdict, { target, speaker, variable }: Speaker): EtlError {
+function tell(thrown: unknown, { kind, code, hint }: Verdict, { concern, speaker, variable }: Speaker): EtlError {
   const message = `${speaker}: ${messageOf(thrown)}${detailOf(thrown)}`;
   return new EtlError(kind, code, message, {
     cause: thrown,
-    concern: { target },
+    concern,
     hint: hint.replace(WAREHOUSE.variable, variable),
   });
+}
+
+/** Whether the server said it, or the way to it; not so for what our own code threw in between. */
+export function isOfServer(thrown: unknown): boolean {
+  const { code, message = '' } = (thrown ?? {}) as { readonly code?: unknown; readonly message?: string };
+  const isOfNetwork = code === 'ERR_INVALID_URL' || isOfCertificate(code) || /^E[A-Z]+$/.test(String(code ?? ''));
+  return stateOf(thrown) !== null || isOfNetwork || /terminated|timeout|Connection ended/i.test(message);
+}
+
+/** By the names that OpenSSL and Node give: https://nodejs.org/api/tls.html#x509-certificate-error-codes */
+function isOfCertificate(code: unknown): boolean {
+  return (
+    typeof code === 'string' && /^ERR_TLS_|CERT|^UNABLE_TO_|^INVALID_(?:CA|PURPOSE)$|^HOSTNAME_MISMATCH$/.test(code)
+  );
 }
 
 /** The five signs of SQLSTATE, or null for what did not come from the server. */
