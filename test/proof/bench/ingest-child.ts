@@ -34,5 +34,6 @@ const app = await openApp({
 });
 const outcome = await runBackfill(app.context, ['orders'], { from: RANGE.from as Day, to: to as Day }, false);
 await app.close();
+const wallMs = Math.round(performance.now() - started);
 if (outcome.exitCode !== 0) throw new Error(outcome.errors.map((e) => e.message).join('\n'));
-process.stdout.write(JSON.stringify({ ...marks, rows: outcome.run.summary?.rows, peakMiB: peakMiB() }));
+process.stdout.write(JSON.stringify({ ...marks, wallMs, rows: outcome.run.summary?.rows, peakMiB: peakMiB() }));

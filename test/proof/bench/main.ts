@@ -8,6 +8,7 @@ import { delta } from './delta.ts';
 import { ducklake } from './ducklake.ts';
 import { growth } from './growth.ts';
 import { compare, told } from './guard.ts';
+import { hosts } from './hosts.ts';
 import { ingest } from './ingest.ts';
 import { commitOf, type KeptResult, keep, machine, readKept, versions } from './kept.ts';
 import { loading } from './loading.ts';
@@ -26,6 +27,7 @@ import { unchanged } from './unchanged.ts';
 const benchmarks: Readonly<Record<string, (dir: string) => Promise<Result[]>>> = {
   splitter: splitting,
   ingest,
+  hosts,
   loading,
   growth,
   ducklake,
