@@ -41,8 +41,8 @@ export interface GatheredResponse extends Response {
 export const MOST_RESPONSES = 1000;
 /** Of lines: what is read is held in memory, an object at a time. */
 const MOST_BYTES = 8 * 1024 * 1024;
-/** An object is not kept in hand for longer, however few calls the budget lets through. */
-const LONGEST_MS = 60_000;
+/** So much work a crash costs at the most: an object is not kept in hand for longer, however few calls the budget lets through. */
+const LONGEST_MS = 10_000;
 /** A stop for what is no object of ours: MOST_BYTES, and one response more, each byte of which may be an escape. */
 const MOST_UNPACKED_BYTES = 128 * 1024 * 1024;
 

@@ -56,14 +56,14 @@ describe('gathered responses', () => {
     expect(await gathered(place.raw.fetches(PIPELINE))).toEqual([fetchOf(1, { status: 429, outcome: 'failed' })]);
   });
 
-  test('are written when an object is full, or a minute old; what is in hand until then is named by nothing', async () => {
+  test('are written when an object is full, or ten seconds old; what is in hand until then is named by nothing', async () => {
     const place = await emptyRawStore();
     const clock = new FakeClock();
     const gatherer = gathererIn(place, 3, clock);
     const names = async () => (await answersIn(place)).map(([, body]) => body);
     for (const n of [1, 2, 3, 4]) await gather(gatherer, n, [], String(n));
     expect(await names()).toEqual(['1', '2', '3']);
-    clock.set(clock.now() + 61_000);
+    clock.set(clock.now() + 10_000);
     await gather(gatherer, 5, [], '5');
     expect(await names()).toEqual(['1', '2', '3', '4']);
     await gather(gatherer, 6, [], '6');

@@ -2,10 +2,11 @@
  * Look-ups: a list of EANs asked at the service's limit, the same again when nothing has changed, and what we would reach if the
  * service had a far higher limit. The service is the sandbox in a process of its own, over real HTTP, by the real clock.
  */
-import { fork } from 'node:child_process';
+import { fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { startPostgres } from '../../support/postgres.ts';
 import type { Night } from './lookups-night.ts';
 import type { SandboxTold, Seen } from './lookups-sandbox.ts';
 import { inProcess, type Result } from './place.ts';
@@ -20,9 +21,11 @@ const EANS = 100_000;
 const HIGH_LIMIT = 2000;
 const MANY_EANS = 1_000_000;
 const MOST_MIB = 700;
+/** After so long the first of two hosts is killed. */
+const KILLED_AFTER_MS = 15_000;
 
 export async function lookups(dir: string): Promise<Result[]> {
-  return [...(await atTheLimit(dir)), await atAHigherLimit(dir)];
+  return [...(await atTheLimit(dir)), await overTwoHosts(dir), await atAHigherLimit(dir)];
 }
 
 async function atTheLimit(dir: string): Promise<Result[]> {
@@ -37,6 +40,32 @@ async function atTheLimit(dir: string): Promise<Result[]> {
     return [firstNight(first), unchangedNights(again, nothing, isTouched)];
   } finally {
     service.close();
+  }
+}
+
+/** The state in Postgres: the host that begins is killed, and another one goes on at once. */
+async function overTwoHosts(dir: string): Promise<Result> {
+  const server = await startPostgres();
+  const home = path.join(dir, 'hosts');
+  const service = await serve(home, { eans: EANS, gzip: true }, '', { PARTNER_ETL_STATE_URL: server.url });
+  try {
+    const { night, seen } = await service.night(0, KILLED_AFTER_MS);
+    const utilisation = utilisationOf(seen, LIMIT);
+    const again = seen.calls - EANS / 100;
+    return {
+      name: `commission of ${n(EANS)} EANs over two hosts, of which the first is killed after ${seconds(KILLED_AFTER_MS)}`,
+      figure:
+        `${n(seen.calls)} calls in ${seconds(seen.spanMs)}, ${percent(utilisation)} of what is allowed, ${seen.tooMany} answered 429; ` +
+        `${n(again)} of them made twice, ${n(night.rows)} rows`,
+      limit: `${seconds(bestMs(seen.calls, LIMIT))} from the first call to the last, by the service's budget`,
+      ratio: 1 / utilisation,
+      target: 'no 429, every EAN; what a killed host may still have sent counts for ten seconds',
+      met: seen.tooMany === 0 && night.rows === EANS,
+      raw: rawOf({ night, seen }),
+    };
+  } finally {
+    service.close();
+    await server.stop();
   }
 }
 
@@ -127,7 +156,7 @@ interface Asked {
 }
 
 /** Starts a service and makes a home for nights against it. */
-async function serve(home: string, options: Omit<SandboxTold, 'aheadMs' | 'listFile'>, settings: string) {
+async function serve(home: string, options: Omit<SandboxTold, 'aheadMs' | 'listFile'>, settings: string, more = {}) {
   await mkdir(home, { recursive: true });
   const ahead = START - Date.now();
   const listFile = path.join(home, 'eans.csv');
@@ -145,20 +174,33 @@ async function serve(home: string, options: Omit<SandboxTold, 'aheadMs' | 'listF
     PARTNER_CLIENT_SECRET: service.clientSecret,
     PARTNER_ETL_HOME: home,
     PARTNER_ETL_CONFIG: settingsFile,
+    ...more,
   };
   const report = async (aheadMs: number) => {
     sandbox.send({ aheadMs });
     return ((await once(sandbox, 'message')) as [Seen])[0];
   };
   return {
-    /** A night so much later than the first one could be. */
-    night: async (laterMs: number): Promise<Asked> => {
+    /** A night so much later than the first one could be; with `killedAfterMs` another one before it, which does not live longer. */
+    night: async (laterMs: number, killedAfterMs: number | null = null): Promise<Asked> => {
       await report(ahead + laterMs);
+      if (killedAfterMs !== null) await killedNight(String(ahead + laterMs), env, killedAfterMs);
       const night = await inProcess<Night>('lookups-night.js', [String(ahead + laterMs), 'commission-rates'], env);
       return { night, seen: await report(ahead + laterMs) };
     },
     close: () => sandbox.disconnect(),
   };
+}
+
+async function killedNight(aheadMs: string, env: NodeJS.ProcessEnv, afterMs: number): Promise<void> {
+  const script = path.join(import.meta.dirname, 'lookups-night.js');
+  const child = spawn(process.execPath, [script, aheadMs, 'commission-rates'], {
+    stdio: 'ignore',
+    env: { ...process.env, ...env },
+  });
+  const gone = once(child, 'exit');
+  setTimeout(() => child.kill('SIGKILL'), afterMs);
+  await gone;
 }
 
 /** What so many calls take at the best when `limit` may be made in any second: the first of them at once. */
