@@ -132,18 +132,20 @@ export async function splitAnswer(
   const lines = await FileSink.open(linesFile);
   const rejects = await FileSink.open(splitRejectsFile);
   let waiting: Uint8Array[] = [];
-  let refused: Uint8Array[] = [];
+  let refused = '';
   const splitter = new Splitter({
     fields: splitFields(pipeline),
     limits: { ...LIMITS, answerBytes: mostBytes },
     onLines: (buffer) => waiting.push(buffer.slice()),
-    onReject: (reject) => refused.push(Buffer.from(`${JSON.stringify(reject)}\n`)),
+    onReject: (reject) => {
+      refused += `${JSON.stringify(reject)}\n`;
+    },
   });
   const flush = async () => {
     for (const part of waiting) await lines.write(part);
-    for (const part of refused) await rejects.write(part);
+    if (refused !== '') await rejects.write(Buffer.from(refused));
     waiting = [];
-    refused = [];
+    refused = '';
   };
   try {
     for await (const chunk of decoded) {
