@@ -94,6 +94,12 @@ export interface SliceSums {
   readonly sums: ControlSums;
 }
 
+/** What the rejects of a slice are, computed from themselves: how many, and sums over hashes of all their columns. */
+export interface RejectSums {
+  readonly rejects: number;
+  readonly hashes: string;
+}
+
 export interface QueryResult {
   readonly columns: readonly string[];
   /** Values as text (decimals and 64-bit integers with every digit), null, or boolean. */
@@ -181,6 +187,9 @@ export interface Reading {
    * compared at once, in bounded memory. Errors: `failed/lake_file`, naming the slice.
    */
   differing(slices: readonly LoadSlice[]): Promise<readonly DifferingRows[]>;
+
+  /** What the rejects of a pipeline are, by the day of their slice. */
+  rejectSums(pipeline: Pipeline): Promise<ReadonlyMap<Day, RejectSums>>;
 
   /** What breaks these checks on any day, to be asked last, as no file may be read afterwards; nothing where the warehouse does not exist yet. Errors: those of a check, as `CheckEngine.rows` names them. */
   broken(checks: readonly Check[]): Promise<readonly BrokenCheck[]>;

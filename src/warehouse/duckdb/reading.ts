@@ -9,8 +9,8 @@ import type { BrokenCheck, Check } from '../checks.ts';
 import type { DifferingRows } from '../differing-rows.ts';
 import { lackingIn, readSchema, type Schema } from '../schema/schema.ts';
 import type { WarehouseSettings } from '../settings.ts';
-import { daySums, daySumsOf, loadsOf } from '../slice-sql.ts';
-import type { LoadSlice, Reading, Receipts, SliceSums, TargetState } from '../target.ts';
+import { daySums, daySumsOf, loadsOf, rejectSums, rejectSumsOf, rejectsIn } from '../slice-sql.ts';
+import type { LoadSlice, Reading, Receipts, RejectSums, SliceSums, TargetState } from '../target.ts';
 import { NO_STATE, stateOf } from '../target-state.ts';
 import { duckdbChecks } from './check-engine.ts';
 import { confine } from './confine.ts';
@@ -64,6 +64,12 @@ export class DuckdbReading implements Reading {
       for (const load of loadsOf(slices)) found.push(...(await differingRows(engine, load)));
       return found;
     });
+  }
+
+  rejectSums(pipeline: Pipeline): Promise<ReadonlyMap<Day, RejectSums>> {
+    return this.ask(new Map(), async (engine) =>
+      rejectSumsOf(await engine.rows(rejectSums('duckdb', rejectsIn(pipeline)))),
+    );
   }
 
   broken(checks: readonly Check[]): Promise<readonly BrokenCheck[]> {

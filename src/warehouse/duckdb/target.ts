@@ -25,6 +25,7 @@ import type {
   ReadAnswer,
   Reading,
   Receipts,
+  RejectSums,
   SliceSums,
   Target,
   TargetState,
@@ -121,6 +122,10 @@ class DuckdbTarget implements Target {
 
   differing(slices: readonly LoadSlice[]): Promise<readonly DifferingRows[]> {
     return this.reading((warehouse) => warehouse.differing(slices));
+  }
+
+  rejectSums(pipeline: Pipeline): Promise<ReadonlyMap<Day, RejectSums>> {
+    return this.reading((warehouse) => warehouse.rejectSums(pipeline));
   }
 
   broken(checks: readonly Check[]): Promise<readonly BrokenCheck[]> {

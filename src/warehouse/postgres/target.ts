@@ -17,7 +17,7 @@ import { type Erasure, eraseRows } from '../erasing.ts';
 import { lackingIn, readSchema, type Schema } from '../schema/schema.ts';
 import { demandOwn, NO_SETTINGS, recordSettings, settingsDiffer, type WarehouseSettings } from '../settings.ts';
 import { checkFiles } from '../slice-files.ts';
-import { daySums, daySumsOf, emptying, loadAll, loadsOf } from '../slice-sql.ts';
+import { daySums, daySumsOf, emptying, loadAll, loadsOf, rejectSums, rejectSumsOf, rejectsIn } from '../slice-sql.ts';
 import type {
   LoadSlice,
   Publication,
@@ -26,6 +26,7 @@ import type {
   ReadAnswer,
   Reading,
   Receipts,
+  RejectSums,
   SliceSums,
   Target,
   TargetState,
@@ -113,6 +114,11 @@ class PostgresTarget implements Target {
 
   async sums(pipeline: Pipeline, days?: readonly Day[]): Promise<ReadonlyMap<Day, SliceSums>> {
     return this.answer(new Map(), async (client) => daySumsOf((await client.query(daySums(pipeline, days))).rows));
+  }
+
+  async rejectSums(pipeline: Pipeline): Promise<ReadonlyMap<Day, RejectSums>> {
+    const sql = rejectSums('postgres', rejectsIn(pipeline));
+    return this.answer(new Map(), async (client) => rejectSumsOf((await client.query(sql)).rows));
   }
 
   async differing(slices: readonly LoadSlice[]): Promise<readonly DifferingRows[]> {
