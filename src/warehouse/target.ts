@@ -152,7 +152,7 @@ const NO_RECEIPTS: ReadonlyMap<Day, Receipt> = new Map();
 export interface TargetState {
   readonly receipts: Receipts;
   /**
-   * Whether publishing is due without a slice: an existing warehouse lacks tables, views or migrations, or says other settings (`etl.setting`) than it
+   * Whether publishing is due without a slice: an existing warehouse lacks tables, views or migrations, has views that somebody dropped or replaced, or says other settings (`etl.setting`) than it
    * was opened with.
    */
   readonly isOutdated: boolean;
@@ -178,6 +178,9 @@ export interface Reading {
    * Errors: `failed/migration_changed`, `failed/newer_schema`.
    */
   lacking(): Promise<readonly string[]>;
+
+  /** Views, functions and indexes that were made here and are gone or are others now, in words; to be asked where nothing is lacking. */
+  altered(): Promise<readonly string[]>;
 
   /** Rows and exact sums by day, computed from the fact table, for the given days (all days when absent). */
   sums(pipeline: Pipeline, days?: readonly Day[]): Promise<ReadonlyMap<Day, SliceSums>>;

@@ -43,7 +43,7 @@ export interface ComparedTarget {
   readonly target: TargetName;
   readonly slices: number;
   readonly rows: number;
-  /** Checks that were run; 0 where its tables are those of an older program, or it cannot be read. */
+  /** Checks that were run; 0 where its tables are those of an older program, its views are not as they were made, or it cannot be read. */
   readonly checks: number;
 }
 
@@ -229,9 +229,12 @@ async function verifyTarget(
       if (damage !== null) found.differences.push(all(damage, fix));
       // What cannot be read would be taken for a mistake in a check.
       if (unread.length > 0) return;
+      const altered = lacking.length > 0 ? [] : await warehouse.altered();
+      found.differences.push(...altered.map((problem) => all(problem, 'partner-etl run')));
       // A warehouse that an older program wrote last: checks may need tables that are still to be made.
       if (lacking.length > 0) found.warnings.push(all(oldTables(lacking), 'partner-etl run'));
-      else compared.checks = await verifyChecks(context, target, { warehouse, receipts }, found);
+      else if (altered.length === 0)
+        compared.checks = await verifyChecks(context, target, { warehouse, receipts }, found);
     });
   } catch (thrown) {
     const error = asEtlError(thrown);

@@ -7,7 +7,7 @@ import { type Bookkeeping, currentReceipts, hasBookkeeping } from '../bookkeepin
 import { runChecks } from '../checking.ts';
 import type { BrokenCheck, Check } from '../checks.ts';
 import type { DifferingRows } from '../differing-rows.ts';
-import { lackingIn, readSchema, type Schema } from '../schema/schema.ts';
+import { alteredWords, lackingIn, readSchema, type Schema } from '../schema/schema.ts';
 import type { WarehouseSettings } from '../settings.ts';
 import { daySums, daySumsOf, loadsOf, rejectSums, rejectSumsOf, rejectsIn } from '../slice-sql.ts';
 import type { LoadSlice, Reading, Receipts, RejectSums, SliceSums, TargetState } from '../target.ts';
@@ -46,12 +46,21 @@ export class DuckdbReading implements Reading {
 
   state(): Promise<TargetState> {
     return this.ask(NO_STATE, async (_, db) =>
-      stateOf(db, await lackingIn(db, await this.schema()), this.options.settings),
+      stateOf(
+        db,
+        await lackingIn(db, await this.schema()),
+        async () => alteredWords(db, await this.schema()),
+        this.options.settings,
+      ),
     );
   }
 
   lacking(): Promise<readonly string[]> {
     return this.ask<readonly string[]>([], async (_, db) => lackingIn(db, await this.schema()));
+  }
+
+  altered(): Promise<readonly string[]> {
+    return this.ask<readonly string[]>([], async (_, db) => alteredWords(db, await this.schema()));
   }
 
   sums(pipeline: Pipeline, days?: readonly Day[]): Promise<ReadonlyMap<Day, SliceSums>> {

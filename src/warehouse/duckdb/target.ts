@@ -116,6 +116,10 @@ class DuckdbTarget implements Target {
     return this.reading((warehouse) => warehouse.lacking());
   }
 
+  altered(): Promise<readonly string[]> {
+    return this.reading((warehouse) => warehouse.altered());
+  }
+
   sums(pipeline: Pipeline, days?: readonly Day[]): Promise<ReadonlyMap<Day, SliceSums>> {
     return this.reading((warehouse) => warehouse.sums(pipeline, days));
   }

@@ -151,3 +151,30 @@ it.each(['duckdb', 'postgres'] as const)('%s: a reject of a day that the lake do
   expect((await typedIn(world, differences[0]!.fix.split(' ').slice(1))).code).toBe(0);
   expect(await verified('--deep')).toEqual({ code: 0, differences: [] });
 });
+
+it.each([
+  ['duckdb', 'a view that is gone', 'DROP VIEW mart.daily_performance', 'view mart.daily_performance is missing'],
+  ['postgres', 'a view that is gone', 'DROP VIEW mart.daily_performance', 'view mart.daily_performance is missing'],
+  ['duckdb', 'a function that is gone', 'DROP MACRO etl.quotient', 'macro etl.quotient is missing'],
+  [
+    'postgres',
+    'a function of another text',
+    `CREATE OR REPLACE FUNCTION etl.utc_day(instant timestamptz) RETURNS date LANGUAGE sql IMMUTABLE RETURN DATE '2001-01-01'`,
+    'function etl.utc_day is not the one that partner-etl made',
+  ],
+  [
+    'postgres',
+    'an index of another text',
+    'DROP INDEX warehouse.fact_push_message_resource; CREATE INDEX fact_push_message_resource ON warehouse.fact_push_message (account)',
+    'index warehouse.fact_push_message_resource is not the one that partner-etl made',
+  ],
+] as const)('%s: %s is seen without --deep, and made again by the next run', async (target, _, damage, expected) => {
+  await execute(target, damage);
+  const { code, differences } = await verified();
+  expect([code, differences]).toEqual([
+    1,
+    [{ hop: target, pipeline: 'all', day: null, problem: expected, fix: 'partner-etl run' }],
+  ]);
+  await typedIn(world, ['run']);
+  expect(await verified('--deep')).toEqual({ code: 0, differences: [] });
+});
