@@ -14,7 +14,7 @@ import { assert } from '../core/errors.ts';
 import type { Pipeline } from '../core/pipeline.ts';
 import type { DriftRecord, SliceContent } from '../core/records.ts';
 import { contentColumnsSql, contentOf, digestOf, emptySlice, hashSumsOf, NO_HASHES } from '../engine/content.ts';
-import { type Engine, quoteName, quoteText, readParquet } from '../engine/duckdb.ts';
+import { type Engine, quoteFile, quoteName, quoteText, readParquet } from '../engine/duckdb.ts';
 import { driftOf } from './drift.ts';
 import { judgedRows, VERDICT } from './duplicates.ts';
 import { TYPED_GROUP_ROWS, writeSlices } from './parquet.ts';
@@ -128,7 +128,7 @@ async function readLines(engine: Engine, input: NormaliseInput): Promise<string>
   const file = path.join(input.outDir, 'typed.parquet');
   // maximum_object_size is allocated twice by each thread, hence what is needed and no more.
   const size = Math.max(input.longestLineBytes + 1024, 64 * 1024);
-  const source = `read_json(${quoteText(input.linesFile)}, format = 'newline_delimited', records = true, compression = 'uncompressed',
+  const source = `read_json(${quoteFile(input.linesFile)}, format = 'newline_delimited', records = true, compression = 'uncompressed',
     maximum_object_size = ${size}, columns = ${lineColumns(pipeline)})`;
   const select = typedSelect(pipeline, source, input.range, input.timeZone, input);
   const options = `FORMAT parquet, COMPRESSION lz4, ROW_GROUP_SIZE ${TYPED_GROUP_ROWS}, PRESERVE_ORDER true`;

@@ -18,7 +18,7 @@ import { LIMITS } from '../core/limits.ts';
 import type { Pipeline } from '../core/pipeline.ts';
 import type { SliceContent } from '../core/records.ts';
 import { type HashSums, hashSumsOf, hashSumsSql, rejectHashSql } from '../engine/content.ts';
-import { type Engine, quoteName, quoteText, readParquet } from '../engine/duckdb.ts';
+import { type Engine, quoteFile, quoteName, quoteText, readParquet } from '../engine/duckdb.ts';
 import { TYPED_GROUP_ROWS } from './parquet.ts';
 import { UNIT } from './typing.ts';
 
@@ -122,7 +122,7 @@ async function refusedRows(engine: Engine, input: RejectInput, typed: string): P
   await inTurn(
     engine,
     `COPY (SELECT item AS _item, "offset" AS _offset, "length" AS _length, reason, detail
-       FROM read_json(${quoteText(splitRejectsFile)}, format = 'newline_delimited', records = true, compression = 'uncompressed',
+       FROM read_json(${quoteFile(splitRejectsFile)}, format = 'newline_delimited', records = true, compression = 'uncompressed',
          columns = {item: 'BIGINT', "offset": 'BIGINT', "length": 'BIGINT', reason: 'VARCHAR', detail: 'VARCHAR'}))
      TO ${quoteText(file)} (FORMAT parquet, COMPRESSION lz4, ROW_GROUP_SIZE ${PAGE_ITEMS}, PRESERVE_ORDER true)`,
   );
@@ -198,7 +198,7 @@ async function linesInParquet(engine: Engine, { file, count, longestBytes }: Rej
   const parquet = `${file}.parquet`;
   const read = await inTurn(
     engine,
-    `COPY (SELECT item AS _item, day AS slice_day, reason, detail, raw FROM read_json(${quoteText(file)}, format = 'newline_delimited',
+    `COPY (SELECT item AS _item, day AS slice_day, reason, detail, raw FROM read_json(${quoteFile(file)}, format = 'newline_delimited',
        records = true, compression = 'uncompressed', maximum_object_size = ${Math.max(longestBytes + 1024, 64 * 1024)},
        columns = {item: 'BIGINT', day: 'DATE', reason: 'VARCHAR', detail: 'VARCHAR', raw: 'VARCHAR'}))
      TO ${quoteText(parquet)} (FORMAT parquet, COMPRESSION lz4, ${groupsOf(longestBytes)}, PRESERVE_ORDER true)`,
