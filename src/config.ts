@@ -147,7 +147,7 @@ export async function loadConfig(sources: ConfigSources): Promise<Config> {
     ...[...inFiles, ...fromEnv.problems, ...pairs.problems],
     ...[...page.problems, ...alerting.problems],
   ];
-  const home = homePaths(path.resolve(cwd, variable(env, 'PARTNER_ETL_HOME') ?? 'data'));
+  const home = homePaths(homeRoot(path.resolve(cwd, variable(env, 'PARTNER_ETL_HOME') ?? 'data')));
   const said = { env, fromEnv, file: over?.name ?? base.name };
   const targets = settings === null ? null : targetsOf(settings, said, (name) => path.resolve(cwd, name), home);
   problems.push(...(targets?.problems ?? []));
@@ -230,4 +230,12 @@ function deepFreeze<T>(value: T): T {
     for (const part of Object.values(value)) deepFreeze(part);
   }
   return value;
+}
+
+/** DuckDB takes what stands behind a question mark for options of a database. Other signs of patterns are no matter. */
+function homeRoot(root: string): string {
+  if (!root.includes('?')) return root;
+  throw new EtlError('usage', 'home_name', `no warehouse can lie in ${root}: there is a question mark in its path`, {
+    hint: 'name another folder in PARTNER_ETL_HOME',
+  });
 }

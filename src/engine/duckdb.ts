@@ -140,10 +140,25 @@ export function quoteList(texts: readonly string[]): string {
   return `[${texts.map(quoteText).join(', ')}]`;
 }
 
+/** DuckDB's readers take file names for patterns; this one means itself. */
+export function literalPath(file: string): string {
+  return file.replace(/[[*?]/g, (sign) => `[${sign}]`);
+}
+
+/** A file for a reader of DuckDB. What is written to is named as it is, by `quoteText`. */
+export function quoteFile(file: string): string {
+  return quoteText(literalPath(file));
+}
+
+/** Several of them. */
+export function quoteFiles(files: readonly string[]): string {
+  return `[${files.map(quoteFile).join(', ')}]`;
+}
+
 /**
  * SQL of a relation with the rows of Parquet files. The folders of the lake are named as hive partitions are: without that word here
  * they would become columns.
  */
 export function readParquet(files: readonly string[], options: readonly string[] = []): string {
-  return `read_parquet(${[quoteList(files), 'hive_partitioning = false', ...options].join(', ')})`;
+  return `read_parquet(${[quoteFiles(files), 'hive_partitioning = false', ...options].join(', ')})`;
 }

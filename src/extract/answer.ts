@@ -3,6 +3,7 @@
  * into a file of lines. Nothing is kept in memory beyond some chunks; each stage waits for the one behind it.
  */
 import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
 import { truncate } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
@@ -43,6 +44,8 @@ export interface Incoming {
   readonly fetchId: string;
   readonly contentEncoding: string | null;
   readonly body: AsyncIterable<Uint8Array>;
+  /** Looks through decoded bytes before anything of them is stored; throws where they hold what must not be. */
+  readonly inspect?: (decoded: Uint8Array) => void;
 }
 
 /**
@@ -50,7 +53,7 @@ export interface Incoming {
  * what is no report is set aside in the raw store, and the hint names the file.
  */
 export async function receive(
-  { fetchId, contentEncoding, body }: Incoming,
+  { fetchId, contentEncoding, body, inspect }: Incoming,
   pipeline: Pipeline,
   raw: RawStore,
   folder: string,
@@ -68,7 +71,7 @@ export async function receive(
     }
   }
   async function* hashed() {
-    const decoded = isGzip ? gunzip(kept()) : kept();
+    const decoded = inspected(isGzip ? gunzip(kept()) : kept(), inspect);
     for await (const chunk of masker ? masker.through(decoded) : decoded) {
       hash.update(chunk);
       bytesDecoded += chunk.length;
@@ -91,6 +94,8 @@ export async function receive(
       await stored.rewrite((body) =>
         masker.inPlace(body, `${body}.masked`, isGzip ? 'gzip' : 'json').catch(() => truncate(body)),
       );
+    // What was received may hold more than was unpacked when it was refused.
+    if (isGzip && inspect) await stored.rewrite((body) => emptied(body, inspect));
     const file = await stored.refuse(fetchId, isGzip);
     // An error page of a proxy passes; a report of another shape does not.
     throw new EtlError(error.code === 'not_json' ? 'retry' : error.kind, error.code, error.message, {
@@ -98,6 +103,26 @@ export async function receive(
       concern: { ...error.concern, file },
       hint: `what was received lies in ${file}`,
     });
+  }
+}
+
+/** Passes on what was looked through. */
+export async function* inspected(
+  decoded: AsyncIterable<Uint8Array>,
+  inspect: Incoming['inspect'],
+): AsyncGenerator<Uint8Array> {
+  for await (const chunk of decoded) {
+    inspect?.(chunk);
+    yield chunk;
+  }
+}
+
+/** Empties a body of gzip, whole or cut off, in which there is what must not be stored. */
+async function emptied(file: string, inspect: (decoded: Uint8Array) => void): Promise<void> {
+  try {
+    for await (const _ of inspected(gunzip(createReadStream(file)), inspect));
+  } catch (error) {
+    if (!(error instanceof EtlError) || error.code !== 'damaged_gzip') await truncate(file);
   }
 }
 
@@ -132,18 +157,20 @@ export async function splitAnswer(
   const lines = await FileSink.open(linesFile);
   const rejects = await FileSink.open(splitRejectsFile);
   let waiting: Uint8Array[] = [];
-  let refused: Uint8Array[] = [];
+  let refused = '';
   const splitter = new Splitter({
     fields: splitFields(pipeline),
     limits: { ...LIMITS, answerBytes: mostBytes },
     onLines: (buffer) => waiting.push(buffer.slice()),
-    onReject: (reject) => refused.push(Buffer.from(`${JSON.stringify(reject)}\n`)),
+    onReject: (reject) => {
+      refused += `${JSON.stringify(reject)}\n`;
+    },
   });
   const flush = async () => {
     for (const part of waiting) await lines.write(part);
-    for (const part of refused) await rejects.write(part);
+    if (refused !== '') await rejects.write(Buffer.from(refused));
     waiting = [];
-    refused = [];
+    refused = '';
   };
   try {
     for await (const chunk of decoded) {

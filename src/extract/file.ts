@@ -4,7 +4,7 @@ import path from 'node:path';
 import { EtlError } from '../core/errors.ts';
 import { FileSink } from '../disk/sink.ts';
 import type { RawStore } from '../store/raw.ts';
-import { gunzip, type Incoming, isGzipEncoding } from './answer.ts';
+import { gunzip, type Incoming, inspected, isGzipEncoding } from './answer.ts';
 
 export interface ReceivedFile {
   readonly sha256: string;
@@ -32,7 +32,7 @@ const HEAD_BYTES = 64 * 1024;
 
 /** Takes a body in. Errors: `retry/…` when it came damaged, `failed/too_large`, `failed/content_encoding`. */
 export async function receiveFile(
-  { contentEncoding, body }: Incoming,
+  { contentEncoding, body, inspect }: Incoming,
   { raw, pipeline, folder, extension, decodedFile, mostBytes }: FileDestination,
 ): Promise<ReceivedFile> {
   const isGzip = isGzipEncoding(contentEncoding);
@@ -48,7 +48,7 @@ export async function receiveFile(
     }
   }
   try {
-    for await (const chunk of isGzip ? gunzip(kept()) : kept()) {
+    for await (const chunk of inspected(isGzip ? gunzip(kept()) : kept(), inspect)) {
       hash.update(chunk);
       if (bytesDecoded < HEAD_BYTES) head.push(chunk.slice());
       bytesDecoded += chunk.length;

@@ -47,12 +47,12 @@ export interface LookupPlace {
  * `failed/answer_too_large`, `failed/content_encoding`, and those of `check`; the hint names the file in which the body lies.
  */
 export async function receiveLookup(
-  { fetchId, status, contentEncoding, body }: LookupIncoming,
+  { fetchId, status, ...answer }: LookupIncoming,
   questions: JsonValue,
   check: DocumentCheck,
   { pipeline, raw, gatherer }: LookupPlace,
 ): Promise<ConsumedLookup> {
-  const { received, decoded, isGzip } = await maskedAnswer(await wholeAnswer(contentEncoding, body), pipeline, raw);
+  const { received, decoded, isGzip } = await maskedAnswer(await wholeAnswer(answer), pipeline, raw);
   let items: number | null = null;
   try {
     if (status < 300) items = check(documentOf(decoded));
@@ -88,14 +88,13 @@ export async function maskedAnswer(whole: WholeAnswer, pipeline: string, raw: Ra
   return { ...whole, decoded, received: whole.isGzip ? gzipSync(decoded) : decoded };
 }
 
-/** An answer read whole. Errors: `retry/damaged_gzip`, `failed/answer_too_large`, `failed/content_encoding`. */
-export async function wholeAnswer(
-  contentEncoding: string | null,
-  body: AsyncIterable<Uint8Array>,
-): Promise<WholeAnswer> {
+/** An answer read whole and looked through. Errors: `retry/damaged_gzip`, `failed/answer_too_large`, `failed/content_encoding`, those of `inspect`. */
+export async function wholeAnswer({ contentEncoding, body, inspect }: Omit<Incoming, 'fetchId'>): Promise<WholeAnswer> {
   const isGzip = isGzipEncoding(contentEncoding);
   const received = await wholeBody(body);
-  return { received, isGzip, decoded: isGzip ? gunzipped(received) : received };
+  const decoded = isGzip ? gunzipped(received) : received;
+  inspect?.(decoded);
+  return { received, isGzip, decoded };
 }
 
 async function wholeBody(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
@@ -124,12 +123,12 @@ function tooLarge(): EtlError {
 
 /** What a link leads to is kept as it is; of what is too large, or encoded in a way that we cannot read, only that it was so. */
 export async function receiveAnything(
-  { fetchId, status, contentEncoding, body }: LookupIncoming,
+  { fetchId, status, ...answer }: LookupIncoming,
   key: Readonly<Record<string, string>>,
   mostBytes: number,
   { pipeline, raw, gatherer }: LookupPlace,
 ): Promise<ConsumedLookup> {
-  const { whole: arrived, unread } = await readable(contentEncoding, body, mostBytes);
+  const { whole: arrived, unread } = await readable(answer, mostBytes);
   const { decoded } = await maskedAnswer(arrived, pipeline, raw);
   return {
     value: { status, body: decoded },
@@ -142,9 +141,9 @@ export async function receiveAnything(
 
 const NOTHING: WholeAnswer = { received: Buffer.alloc(0), decoded: Buffer.alloc(0), isGzip: false };
 
-async function readable(contentEncoding: string | null, body: AsyncIterable<Uint8Array>, mostBytes: number) {
+async function readable(answer: Omit<Incoming, 'fetchId'>, mostBytes: number) {
   try {
-    const whole = await wholeAnswer(contentEncoding, body);
+    const whole = await wholeAnswer(answer);
     if (whole.decoded.length <= mostBytes) return { whole, unread: null };
     return { whole: NOTHING, unread: `answer_too_large:it is larger than ${mostBytes} bytes` };
   } catch (error) {

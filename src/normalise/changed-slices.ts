@@ -16,7 +16,7 @@ import {
   NO_HASHES,
   rowHashSql,
 } from '../engine/content.ts';
-import { type Engine, quoteList, quoteName, quoteText, type Row, readParquet } from '../engine/duckdb.ts';
+import { type Engine, quoteFiles, quoteName, quoteText, type Row, readParquet } from '../engine/duckdb.ts';
 import { type ObservedRows, tableNames } from './observed.ts';
 import { writeSlices } from './parquet.ts';
 import { rejectHashes, writeRejects } from './rejects.ts';
@@ -82,7 +82,7 @@ export async function collectRefused(
   if (pipeline.merge?.refusedWhen) await addRefused(engine, pipeline, pipeline.merge);
   if (refusedFiles.length > 0)
     await engine.run(
-      `INSERT INTO ${refused} SELECT fetch_id, item, day, reason, detail, raw FROM read_json(${quoteList(refusedFiles)},
+      `INSERT INTO ${refused} SELECT fetch_id, item, day, reason, detail, raw FROM read_json(${quoteFiles(refusedFiles)},
          format = 'newline_delimited', records = true,
          columns = ${REFUSED_COLUMNS})`,
     );

@@ -9,7 +9,7 @@ import type { Day } from '../core/days.ts';
 import { assert } from '../core/errors.ts';
 import { FETCH_COLUMN, type Merge, OBSERVED_ON, type Pipeline, VALID_FROM } from '../core/pipeline.ts';
 import { rowHashSql } from '../engine/content.ts';
-import { type Engine, quoteName, quoteText, readParquet } from '../engine/duckdb.ts';
+import { type Engine, quoteFile, quoteName, quoteText, readParquet } from '../engine/duckdb.ts';
 import { typedRows } from './parquet.ts';
 import { lineColumns, typedSelect } from './typing.ts';
 
@@ -30,7 +30,7 @@ export const CARRIED = ['_f', '_n', '_raw', '_p'] as const;
 export function linesSource(pipeline: Pipeline, file: string, longestLineBytes: number): string {
   // maximum_object_size is allocated twice by each thread, hence what is needed and no more.
   const size = Math.max(longestLineBytes + 1024, 64 * 1024);
-  return `read_json(${quoteText(file)}, format = 'newline_delimited', records = true, compression = 'uncompressed',
+  return `read_json(${quoteFile(file)}, format = 'newline_delimited', records = true, compression = 'uncompressed',
     maximum_object_size = ${size}, columns = ${lineColumns(pipeline, CARRIED)})`;
 }
 
@@ -48,7 +48,7 @@ export function withPlainLines(others: string, { file, delimiter, fields }: Plai
   const columns = names.map((name) => `${quoteText(name)}: 'VARCHAR'`).join(', ');
   // Without quotes in it the line is its fields again.
   const raw = fields.map((field) => `coalesce(${quoteName(field)}, '')`).join(`, ${quoteText(delimiter)}, `);
-  return `(SELECT ${names.map(quoteName).join(', ')}, concat(${raw}) AS _raw FROM read_csv(${quoteText(file)}, auto_detect = false,
+  return `(SELECT ${names.map(quoteName).join(', ')}, concat(${raw}) AS _raw FROM read_csv(${quoteFile(file)}, auto_detect = false,
       header = false, delim = ${quoteText(delimiter)}, quote = '', escape = '', new_line = '\\n', columns = {${columns}})
     UNION ALL BY NAME FROM ${others})`;
 }

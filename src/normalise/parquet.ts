@@ -17,6 +17,9 @@ const LAYOUT = '1';
  */
 const ROW_GROUP_ROWS = 61_440;
 
+/** Rows of a row group of the intermediate file of typed rows: what DuckDB holds in memory for each thread. */
+export const TYPED_GROUP_ROWS = 40_000;
+
 /** COPY options of a slice's file. */
 export function parquetOptions(pipeline: Pipeline, content: SliceContent): string {
   const ids = storedColumns(pipeline).map((c) => `${quoteName(c.column)}: ${c.id}`);

@@ -12,6 +12,8 @@ export interface Answer {
   readonly header: (name: string) => string | null;
   /** Bytes as received on the wire, to be read once. Throws `retry/cut_body` or `retry/stalled_body`. */
   readonly body: AsyncIterable<Uint8Array>;
+  /** To be given every decoded byte before any of it is stored, in order. Errors: `failed/echoed_token`. */
+  readonly inspect: (decoded: Uint8Array) => void;
 }
 
 export interface Consumed<T> {

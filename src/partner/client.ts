@@ -25,6 +25,7 @@ import { answerError } from './answer-error.ts';
 import { answerTime, exhaustedMs, retryAfterMs } from './answer-headers.ts';
 import { type Call, type Consumed, callUrl, concernOf, isAnswer } from './call.ts';
 import { abortError, givenUp, sortedThrown, totalTimeout, withoutSecrets } from './call-errors.ts';
+import { echoWatch } from './echo.ts';
 import type { Pacing, Turn } from './pacing.ts';
 import { backoffMs, isPassing, isSafeToRepeat } from './retry.ts';
 import type { EndpointBudget, PartnerSettings } from './settings.ts';
@@ -38,6 +39,8 @@ const LONGEST_UNPROVED_MS = 60_000;
 const CONTENT_TYPE_CHARACTERS = 200;
 /** A token lasts five minutes, so these are the last half hour's. */
 const REMEMBERED_TOKENS = 6;
+/** Those that may still be valid: they must not be in an answer that is stored. */
+const WATCHED_TOKENS = 2;
 
 export type { Answer, Call, Consumed } from './call.ts';
 
@@ -210,6 +213,8 @@ export class PartnerClient {
       const what = `${trip.call.method} ${trip.url.pathname}`;
       throw await answerError(exchange, what, this.secrets(), this.retryAfterMs(trip.call, exchange));
     }
+    const watch = echoWatch(this.usedTokens.slice(0, WATCHED_TOKENS));
+    let isInspected = false;
     try {
       const consumed = await trip.call.consume({
         fetchId,
@@ -218,8 +223,14 @@ export class PartnerClient {
         contentEncoding: exchange.header('content-encoding'),
         header: (name) => exchange.header(name),
         body: exchange.body,
+        inspect: (decoded) => {
+          isInspected = true;
+          watch(decoded);
+        },
       });
       if (exchange.failure !== null) throw exchange.failure;
+      const isStored = consumed.rawPath !== null && consumed.bytesDecoded > 0;
+      assert(isInspected || !isStored, `${trip.call.endpoint}: an answer was stored that nobody looked through`);
       return consumed;
     } catch (error) {
       // Whatever a consumer makes of a broken body, the break is the cause.
@@ -309,7 +320,7 @@ export class PartnerClient {
       outcome: error ? 'failed' : 'ok',
       error_code: error?.code ?? null,
       error_message: error?.message ?? null,
-      ...(consumed?.notes ? { notes: consumed.notes } : {}),
+      ...(consumed?.notes ? { notes: this.withoutSecretsIn(consumed.notes) } : {}),
     };
   }
 
@@ -318,6 +329,10 @@ export class PartnerClient {
     const fields = { ...logFields(trip), request, status, bytes };
     if (record.outcome === 'ok') this.log[trip.call.isOneOfMany ? 'debug' : 'info']('fetched', { ...fields, items });
     else this.log.warn(`fetch failed: ${record.error_message}`, { ...fields, code });
+  }
+
+  private withoutSecretsIn(notes: Readonly<Record<string, string>>): Record<string, string> {
+    return Object.fromEntries(Object.entries(notes).map(([name, text]) => [name, redact(text, this.secrets())]));
   }
 
   private secrets(): string[] {

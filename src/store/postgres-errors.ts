@@ -131,12 +131,23 @@ export function stateOf(thrown: unknown): string | null {
 function messageOf(thrown: unknown): string {
   const { message, code } = (thrown ?? {}) as { message?: unknown; code?: unknown };
   // Node's refusal to connect to any of several addresses has no message of its own.
-  return typeof message === 'string' && message !== '' ? message : String(code ?? thrown);
+  return typeof message === 'string' && message !== '' ? withoutValue(thrown, message) : String(code ?? thrown);
 }
 
-/** What the server adds: for a COPY, the line and the column. */
+/** Where a value or a row is at fault the server quotes it, behind a colon: it may be a person's, and messages go into logs and records. */
+function withoutValue(thrown: unknown, text: string): string {
+  return isOfValues(thrown) ? text.replace(/: ".*$/s, '') : text;
+}
+
+/** Data that cannot be held (22…) and constraints that are broken (23…). */
+function isOfValues(thrown: unknown): boolean {
+  return /^2[23]/.test(stateOf(thrown) ?? '');
+}
+
+/** What the server adds: for a COPY, the line and the column; of a row at fault nothing of what stands in it. */
 function detailOf(thrown: unknown): string {
   const { detail, where } = (thrown ?? {}) as { detail?: unknown; where?: unknown };
-  const parts = [detail, where].filter((part) => typeof part === 'string' && part !== '') as string[];
+  const said = isOfValues(thrown) ? [typeof where === 'string' ? withoutValue(thrown, where) : null] : [detail, where];
+  const parts = said.filter((part) => typeof part === 'string' && part !== '') as string[];
   return parts.length ? ` (${parts.map((part) => part.slice(0, 500)).join('; ')})` : '';
 }

@@ -3,7 +3,7 @@
 import { DUCKDB_TYPE } from '../core/columns.ts';
 import { EtlError } from '../core/errors.ts';
 import { type Pipeline, storedColumns } from '../core/pipeline.ts';
-import { type Engine, quoteList, quoteName, quoteText } from '../engine/duckdb.ts';
+import { type Engine, quoteFiles, quoteName, quoteText } from '../engine/duckdb.ts';
 import { controlError } from './slice-sql.ts';
 import type { LoadSlice } from './target.ts';
 
@@ -13,12 +13,7 @@ const FILES_A_STATEMENT = 400;
 /** A relation of the rows of some Parquet files; nothing is guessed from their paths. `isNumbered`: with `file_row_number`. */
 export function parquetRows(files: readonly string[], isNumbered = false): string {
   const numbered = isNumbered ? ', file_row_number = true' : '';
-  return `read_parquet(${quoteList(files.map(literalPath))}, hive_partitioning = false, union_by_name = false${numbered})`;
-}
-
-/** DuckDB takes file names for patterns; this one means itself. */
-export function literalPath(file: string): string {
-  return file.replace(/[[*?]/g, (sign) => `[${sign}]`);
+  return `read_parquet(${quoteFiles(files)}, hive_partitioning = false, union_by_name = false${numbered})`;
 }
 
 /** Some files at a time, in the order given. */
@@ -63,9 +58,7 @@ export async function checkFiles(engine: Engine, slices: readonly LoadSlice[]): 
 async function countRows(engine: Engine, files: readonly string[]): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   for (const batch of fileBatches(files)) {
-    const rows = await engine.rows(
-      `SELECT file_name, num_rows FROM parquet_file_metadata(${quoteList(batch.map(literalPath))})`,
-    );
+    const rows = await engine.rows(`SELECT file_name, num_rows FROM parquet_file_metadata(${quoteFiles(batch)})`);
     for (const row of rows) counts.set(String(row.file_name), Number(row.num_rows));
   }
   return counts;

@@ -10,7 +10,8 @@ import { differingSums, sumExpressions, sumsOf } from '../engine/control-sums.ts
 import { quoteName, quoteText } from '../engine/duckdb.ts';
 import { onDays } from './on-days.ts';
 import { factTable, OF_ACCOUNT, onSlices } from './table-sql.ts';
-import type { LoadSlice, PublishWatcher, SliceSums } from './target.ts';
+import type { LoadSlice, PublishWatcher, RejectSums, SliceSums } from './target.ts';
+import type { SqlDialect } from './target-name.ts';
 
 /** The slices of one pipeline in a publication, by day, oldest first. */
 export interface PipelineLoad {
@@ -77,6 +78,35 @@ export function daySumsOf(rows: readonly Readonly<Record<string, unknown>>[]): M
 export function dayRejects(pipeline: Pipeline, days: readonly Day[]): string {
   return `SELECT CAST(slice_day AS VARCHAR) AS day, CAST(count(*) AS VARCHAR) AS rejects FROM etl.reject
     WHERE ${rejectsOn(pipeline, days)} GROUP BY slice_day`;
+}
+
+/**
+ * Number of rejects by day and two sums over the hashes of all their columns, of a relation like `etl.reject`: alike in both engines,
+ * whatever the order. The lengths keep apart what would read the same if a text were cut elsewhere.
+ */
+export function rejectSums(dialect: SqlDialect, rejects: string): string {
+  const texts = ['reason', 'detail', 'raw'];
+  const parts = ['fetch_id', 'item', ...texts.map((text) => `length(${text})`), ...texts];
+  const digits = (from: number) => `substr(h, ${from}, 15)`;
+  const number = (from: number) =>
+    dialect === 'duckdb'
+      ? `CAST('0x' || ${digits(from)} AS BIGINT)`
+      : `CAST(CAST('x0' || ${digits(from)} AS bit(64)) AS bigint)`;
+  const sum = (from: number) => `CAST(sum(${number(from)}) AS VARCHAR)`;
+  return `SELECT CAST(slice_day AS VARCHAR) AS day, CAST(count(*) AS VARCHAR) AS rejects, ${sum(1)} || ' ' || ${sum(16)} AS hashes
+    FROM (SELECT slice_day, md5(concat_ws('|', ${parts.join(', ')})) AS h FROM ${rejects}) AS hashed GROUP BY slice_day`;
+}
+
+/** What the rows of `rejectSums` say. */
+export function rejectSumsOf(rows: readonly Readonly<Record<string, unknown>>[]): Map<Day, RejectSums> {
+  return new Map(
+    rows.map(({ day, rejects, hashes }) => [String(day) as Day, { rejects: Number(rejects), hashes: String(hashes) }]),
+  );
+}
+
+/** The rejects that a target has of a pipeline. */
+export function rejectsIn({ name }: Pipeline): string {
+  return `(SELECT * FROM etl.reject WHERE ${OF_ACCOUNT} AND pipeline = ${quoteText(name)}) AS there`;
 }
 
 /** A condition that is true on the rejects of the given days of a pipeline. */

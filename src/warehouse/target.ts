@@ -94,6 +94,12 @@ export interface SliceSums {
   readonly sums: ControlSums;
 }
 
+/** What the rejects of a slice are, computed from themselves: how many, and sums over hashes of all their columns. */
+export interface RejectSums {
+  readonly rejects: number;
+  readonly hashes: string;
+}
+
 export interface QueryResult {
   readonly columns: readonly string[];
   /** Values as text (decimals and 64-bit integers with every digit), null, or boolean. */
@@ -146,7 +152,7 @@ const NO_RECEIPTS: ReadonlyMap<Day, Receipt> = new Map();
 export interface TargetState {
   readonly receipts: Receipts;
   /**
-   * Whether publishing is due without a slice: an existing warehouse lacks tables, views or migrations, or says other settings (`etl.setting`) than it
+   * Whether publishing is due without a slice: an existing warehouse lacks tables, views or migrations, has views that somebody dropped or replaced, or says other settings (`etl.setting`) than it
    * was opened with.
    */
   readonly isOutdated: boolean;
@@ -173,6 +179,9 @@ export interface Reading {
    */
   lacking(): Promise<readonly string[]>;
 
+  /** Views, functions and indexes that were made here and are gone or are others now, in words; to be asked where nothing is lacking. */
+  altered(): Promise<readonly string[]>;
+
   /** Rows and exact sums by day, computed from the fact table, for the given days (all days when absent). */
   sums(pipeline: Pipeline, days?: readonly Day[]): Promise<ReadonlyMap<Day, SliceSums>>;
 
@@ -181,6 +190,9 @@ export interface Reading {
    * compared at once, in bounded memory. Errors: `failed/lake_file`, naming the slice.
    */
   differing(slices: readonly LoadSlice[]): Promise<readonly DifferingRows[]>;
+
+  /** What the rejects of a pipeline are, by the day of their slice. */
+  rejectSums(pipeline: Pipeline): Promise<ReadonlyMap<Day, RejectSums>>;
 
   /** What breaks these checks on any day, to be asked last, as no file may be read afterwards; nothing where the warehouse does not exist yet. Errors: those of a check, as `CheckEngine.rows` names them. */
   broken(checks: readonly Check[]): Promise<readonly BrokenCheck[]>;

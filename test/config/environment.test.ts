@@ -29,6 +29,13 @@ describe('credentials and addresses', () => {
     });
   });
 
+  test('a home with a question mark in its path is refused by name', async () => {
+    await expect(load(undefined, { ...COMPLETE, PARTNER_ETL_HOME: '/srv/what?/etl' })).rejects.toMatchObject({
+      ...{ kind: 'usage', code: 'home_name', hint: expect.stringContaining('PARTNER_ETL_HOME') },
+    });
+    await expect(load(undefined, { ...COMPLETE, PARTNER_ETL_HOME: "/srv/it's [a] *" })).resolves.toBeDefined();
+  });
+
   test('the environment wins over the file', async () => {
     const local = 'service:\n  baseUrl: https://file.example.com\n  authUrl: https://file-auth.example.com/\n';
     const { PARTNER_AUTH_URL: _, ...rest } = COMPLETE;

@@ -52,6 +52,7 @@ describe('a call', () => {
         for await (const chunk of got.body) chunks.push(chunk);
         expect(Buffer.concat(chunks)).toEqual(body);
         expect(got).toMatchObject({ status: 200, contentEncoding: 'gzip', contentType: 'application/json; v=2' });
+        got.inspect(Buffer.from('{"items":[]}'));
         return { value: 'done', bytesDecoded: 12, sha256: 'ab', rawPath: 'raw/ab', items: 7 };
       },
     });

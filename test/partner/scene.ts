@@ -209,10 +209,11 @@ export class Scene {
 }
 
 /** Takes the body in as text. */
-export async function asText({ body }: Answer): Promise<Consumed<string>> {
+export async function asText({ body, inspect }: Answer): Promise<Consumed<string>> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of body) chunks.push(chunk);
   const bytes = Buffer.concat(chunks);
+  inspect(bytes);
   return { value: bytes.toString(), bytesDecoded: bytes.length, sha256: 'feed', rawPath: 'raw/x', items: 0 };
 }
 

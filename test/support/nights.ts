@@ -75,6 +75,8 @@ export interface World {
 }
 
 export interface WorldOptions {
+  /** What the name of the home directory begins with. */
+  readonly homeName?: string;
   readonly ordersPerDay?: number;
   readonly seed?: number;
   readonly lookbackDays?: number;
@@ -95,7 +97,7 @@ export interface WorldOptions {
 export type Settings = Readonly<Record<string, unknown>>;
 
 export async function openWorld(options: WorldOptions = {}): Promise<World> {
-  const home = await mkdtemp(path.join(tmpdir(), 'etl-night-'));
+  const home = await mkdtemp(path.join(tmpdir(), options.homeName ?? 'etl-night-'));
   const kept = `${home}-kept`;
   const clock = new FakeClock(Date.parse(`${options.today ?? '2026-03-20'}T02:00:00Z`)).passUpTo(LONGEST_PAUSE_MS);
   const sandbox = await startSandbox({

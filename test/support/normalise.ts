@@ -67,6 +67,7 @@ async function readBack(
   const columns = [...pipeline.columns, ...pipeline.derived].map((c) => quoteName(c.column));
   const texts = [...columns, 'extra', 'fetch_id'].map((name) => `${name}::VARCHAR AS ${name}`).join(', ');
   const files = slices.flatMap((s) => (s.file ? [s.file] : []));
+  await engine.run('SET preserve_insertion_order = true'); // what stands in the files is read as it stands there
   const rejectFiles = slices.flatMap((s) => (s.rejectsFile ? [s.rejectsFile] : []));
   const read = async (files: string[], what: string) =>
     files.length === 0 ? [] : await engine.rows(`SELECT ${what} FROM read_parquet(${quoteList(files)})`);

@@ -128,7 +128,7 @@ class Visit {
     await this.look('subscriptions', budget, async (signal) => {
       const consume = async (answer: Answer) => {
         this.hear(answer);
-        const { decoded } = await wholeAnswer(answer.contentEncoding, answer.body);
+        const { decoded } = await wholeAnswer(answer);
         return consumed(parseSubscriptions(documentOf(decoded)));
       };
       this.subscriptions = (await client.call(subscriptionListCall(settings, ABOUT, consume, signal))).value;

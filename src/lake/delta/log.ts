@@ -6,7 +6,7 @@ import { link, mkdir, readFile, rename, rm, stat, utimes } from 'node:fs/promise
 import path from 'node:path';
 import { EtlError } from '../../core/errors.ts';
 import { namesIn, syncDir, syncFile, writeAtomic } from '../../disk/atomic.ts';
-import { type Engine, quoteText } from '../../engine/duckdb.ts';
+import { type Engine, quoteFile, quoteText } from '../../engine/duckdb.ts';
 import type { Action, AddFile, Metadata, Protocol, RemoveFile } from './actions.ts';
 
 const CHECKPOINT_EVERY = 10;
@@ -91,7 +91,7 @@ export class DeltaLog {
       await writeAtomic(lines, `${actions.map((action) => JSON.stringify(action)).join('\n')}\n`);
       const columns = Object.entries(CHECKPOINT).map(([column, type]) => `${column}: ${quoteText(type)}`);
       await engine.run(
-        `COPY (SELECT * FROM read_json(${quoteText(lines)}, format = 'newline_delimited', columns = {${columns.join(', ')}}))
+        `COPY (SELECT * FROM read_json(${quoteFile(lines)}, format = 'newline_delimited', columns = {${columns.join(', ')}}))
          TO ${quoteText(half)} (FORMAT parquet)`,
       );
       await utimes(half, nowMs / 1000, nowMs / 1000); // by which `tidy` tells its age
@@ -128,7 +128,7 @@ export class DeltaLog {
     const names = Object.keys(CHECKPOINT).map((name) => `'${name}', ${name}`);
     try {
       const rows = await engine.rows(
-        `SELECT json_object(${names.join(', ')})::VARCHAR AS action FROM read_parquet(${quoteText(file)}, hive_partitioning = false)`,
+        `SELECT json_object(${names.join(', ')})::VARCHAR AS action FROM read_parquet(${quoteFile(file)}, hive_partitioning = false)`,
       );
       return rows.map(({ action }) => withoutNulls(JSON.parse(String(action)) as Action));
     } catch (cause) {

@@ -19,7 +19,7 @@ import { ACCOUNT_COLUMN, type Pipeline, storedColumns } from '../../core/pipelin
 import type { SliceContent } from '../../core/records.ts';
 import type { SliceEntry } from '../../core/slices.ts';
 import { moveIntoPlace, namesIn, syncDir, writeAtomic } from '../../disk/atomic.ts';
-import { type Engine, quoteName, quoteText, readParquet } from '../../engine/duckdb.ts';
+import { type Engine, quoteFile, quoteName, quoteText, readParquet } from '../../engine/duckdb.ts';
 import type { Lake } from '../lake.ts';
 import { type Action, type AddFile, type DeltaColumn, protocolOf, schemaOf } from './actions.ts';
 import { DeltaLog, type DeltaState } from './log.ts';
@@ -364,7 +364,7 @@ async function writeLines(engine: Engine, lines: string, to: string): Promise<vo
   await writeAtomic(text, lines);
   try {
     await engine.run(
-      `COPY (SELECT * FROM read_json(${quoteText(text)}, format = 'newline_delimited', columns = ${RECEIPT_TYPES}))
+      `COPY (SELECT * FROM read_json(${quoteFile(text)}, format = 'newline_delimited', columns = ${RECEIPT_TYPES}))
        TO ${quoteText(half)} (FORMAT parquet, COMPRESSION zstd)`,
     );
     await moveIntoPlace(half, to);

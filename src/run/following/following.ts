@@ -51,8 +51,8 @@ async function receiveLinked(
   { id, askedBy }: ProcessQuestion,
   place: NightCalls['place'],
 ): Promise<Consumed<boolean>> {
-  const { contentEncoding, body, status } = answer;
-  const { received, decoded } = await wholeAnswer(contentEncoding, body);
+  const { status } = answer;
+  const { received, decoded } = await wholeAnswer(answer);
   const nothing = { value: false, bytesDecoded: decoded.length, sha256: null, rawPath: null, items: null };
   if (status >= 300) return nothing;
   try {

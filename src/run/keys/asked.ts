@@ -4,7 +4,7 @@ import path from 'node:path';
 import { isoTime } from '../../core/clock.ts';
 import { type Pipeline, VALID_FROM } from '../../core/pipeline.ts';
 import { FileSink } from '../../disk/sink.ts';
-import { type Engine, quoteName, quoteText, type Row } from '../../engine/duckdb.ts';
+import { type Engine, quoteFile, quoteName, type Row } from '../../engine/duckdb.ts';
 import { mergeOf } from '../../normalise/observed.ts';
 import { askedLines, forgetAsked, type Noted, noteAsked } from '../../store/asked.ts';
 import type { RunContext } from '../context.ts';
@@ -36,7 +36,7 @@ export async function readAsked(
   } finally {
     await sink.close();
   }
-  const lines = `read_json(${quoteText(scratch)}, format = 'newline_delimited', records = true,
+  const lines = `read_json(${quoteFile(scratch)}, format = 'newline_delimited', records = true,
     columns = {key: 'VARCHAR[]', asked_at: 'VARCHAR', outcome: 'VARCHAR', misses: 'BIGINT'})`;
   const none = `(SELECT NULL::VARCHAR[] AS key, NULL AS asked_at, NULL::VARCHAR AS outcome, NULL::BIGINT AS misses LIMIT 0)`;
   await engine.run(

@@ -236,8 +236,8 @@ interface Received {
 
 /** Takes an answer in and keeps it nowhere. Errors: as of `receiveLookup`. */
 function receiving(check: DocumentCheck): (answer: Answer) => Promise<Consumed<Received>> {
-  return async ({ status, contentEncoding, body }) => {
-    const { decoded } = await wholeAnswer(contentEncoding, body);
+  return async ({ status, ...answer }) => {
+    const { decoded } = await wholeAnswer(answer);
     const document = status < 300 ? soundDocument(decoded) : null;
     const items = document && check(document);
     const value = { status, text: bodyText(decoded), document };

@@ -13,7 +13,7 @@ import { isoTime } from '../../core/clock.ts';
 import { eanKeysOf, type Pipeline } from '../../core/pipeline.ts';
 import type { EanKeys, Key, LookupSettings } from '../../core/source.ts';
 import { FileSink } from '../../disk/sink.ts';
-import { type Engine, quoteName, quoteText } from '../../engine/duckdb.ts';
+import { type Engine, quoteFile, quoteName, quoteText } from '../../engine/duckdb.ts';
 import { callOf } from '../../partner/settings.ts';
 import { type RunContext, settingsOf } from '../context.ts';
 import { readAsked } from './asked.ts';
@@ -102,7 +102,7 @@ async function loadList(
       await sink.write(Buffer.from(lines.join('')));
     }).finally(() => sink.close());
     await engine.run(
-      `CREATE OR REPLACE TABLE listed AS SELECT min(place) AS place, ean, condition, price FROM read_csv(${quoteText(scratch)},
+      `CREATE OR REPLACE TABLE listed AS SELECT min(place) AS place, ean, condition, price FROM read_csv(${quoteFile(scratch)},
          header = false, auto_detect = false, delim = ',', columns = {place: 'BIGINT', ean: 'VARCHAR', condition: 'VARCHAR', price: 'VARCHAR'})
        GROUP BY ean, condition, price`,
     );

@@ -227,8 +227,8 @@ function orNull<T>(consume: (answer: Answer) => Promise<Consumed<T>>): (answer: 
 }
 
 /** Errors: `failed/answer_too_large`, and those of `wholeAnswer`. */
-async function smallAnswer({ contentEncoding, body }: Answer) {
-  const whole = await wholeAnswer(contentEncoding, body);
+async function smallAnswer(answer: Answer) {
+  const whole = await wholeAnswer(answer);
   if (whole.decoded.length <= LIMITS.stateAnswerBytes) return whole;
   throw new EtlError('failed', 'answer_too_large', `the answer is larger than ${LIMITS.stateAnswerBytes} bytes`);
 }

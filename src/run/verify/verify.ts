@@ -25,7 +25,7 @@ import type { TargetName } from '../../warehouse/target-name.ts';
 import type { RunContext } from '../context.ts';
 import { checksFor } from '../publish/check-holds.ts';
 import { answersBehind, lostBeside } from './answers-behind.ts';
-import { differingSlices } from './deep.ts';
+import { differingRejects, differingSlices, type LakeRejects, lakeRejects } from './deep.ts';
 import { joinFixes, type RangeFix } from './fixes.ts';
 import { verifyOpenLake } from './open-lake.ts';
 import { fixOver, sliceProblem } from './slice-problem.ts';
@@ -43,7 +43,7 @@ export interface ComparedTarget {
   readonly target: TargetName;
   readonly slices: number;
   readonly rows: number;
-  /** Checks that were run; 0 where its tables are those of an older program, or it cannot be read. */
+  /** Checks that were run; 0 where its tables are those of an older program, its views are not as they were made, or it cannot be read. */
   readonly checks: number;
 }
 
@@ -65,6 +65,7 @@ export interface Verification {
 export async function verify(context: RunContext, isDeep = false): Promise<Verification> {
   const found: Found = { differences: [], warnings: [] };
   const damaged = new Set<SliceEntry>();
+  const rejects = new Map<string, LakeRejects>();
   const totals = { answers: 0, pruned: 0, slices: 0, rows: 0 };
   const engine = await Engine.open({ tempDir: context.paths.work, ...context.engine });
   try {
@@ -82,6 +83,7 @@ export async function verify(context: RunContext, isDeep = false): Promise<Verif
         found.differences.push(lakeDifference(pipeline, entry, problem));
         damaged.add(entry);
       }
+      if (isDeep) rejects.set(pipeline.name, await lakeRejects(context, engine, pipeline, damaged));
     }
   } finally {
     engine.close();
@@ -98,7 +100,7 @@ export async function verify(context: RunContext, isDeep = false): Promise<Verif
     });
   const targets: ComparedTarget[] = [];
   for (const target of context.targets)
-    targets.push(await verifyTarget(context, target, isDeep ? (entry) => !damaged.has(entry) : null, found));
+    targets.push(await verifyTarget(context, target, isDeep ? rejects : null, found));
   const verdict = found.differences.length === 0 ? 'no_difference' : 'differences';
   const differences = joinFixes(found.differences);
   return { verdict, deep: isDeep, ...totals, targets, differences, warnings: joinFixes(found.warnings) };
@@ -106,6 +108,9 @@ export async function verify(context: RunContext, isDeep = false): Promise<Verif
 
 /** The records of fetches are rows of it. */
 const STATE_FILE = 'state.db';
+
+/** What is compared one by one, by pipeline. */
+type Deep = ReadonlyMap<string, LakeRejects>;
 
 /** What was found so far. */
 interface Found {
@@ -188,11 +193,11 @@ function lakeDifference(pipeline: Pipeline, entry: SliceEntry, problem: string):
   return { hop: 'lake', pipeline: pipeline.name, day: entry.content.day, problem, fix: fixOver(pipeline, entry) };
 }
 
-/** Compares a target with the lake, reads it whole, and runs every check. `isCompared`: slices whose rows are compared one by one. */
+/** Compares a target with the lake, reads it whole, and runs every check. `deep`: what is compared one by one with the lake, by pipeline. */
 async function verifyTarget(
   context: RunContext,
   target: Target,
-  isCompared: ((entry: SliceEntry) => boolean) | null,
+  deep: Deep | null,
   found: Found,
 ): Promise<ComparedTarget> {
   const { name } = target;
@@ -216,7 +221,7 @@ async function verifyTarget(
       const unread: string[] = [];
       for (const pipeline of context.pipelines) {
         context.progress.note(`${pipeline.name}: ${name}`);
-        const open = { name, warehouse, receipts, lacking, fix, isCompared, unread };
+        const open = { name, warehouse, receipts, lacking, fix, deep, unread };
         found.differences.push(...(await verifyRows(context, pipeline, open, compared)));
       }
       context.progress.note(`checks: ${name}`);
@@ -224,9 +229,12 @@ async function verifyTarget(
       if (damage !== null) found.differences.push(all(damage, fix));
       // What cannot be read would be taken for a mistake in a check.
       if (unread.length > 0) return;
+      const altered = lacking.length > 0 ? [] : await warehouse.altered();
+      found.differences.push(...altered.map((problem) => all(problem, 'partner-etl run')));
       // A warehouse that an older program wrote last: checks may need tables that are still to be made.
       if (lacking.length > 0) found.warnings.push(all(oldTables(lacking), 'partner-etl run'));
-      else compared.checks = await verifyChecks(context, target, { warehouse, receipts }, found);
+      else if (altered.length === 0)
+        compared.checks = await verifyChecks(context, target, { warehouse, receipts }, found);
     });
   } catch (thrown) {
     const error = asEtlError(thrown);
@@ -258,7 +266,7 @@ interface OpenTarget {
   /** What its tables and views lack. */
   readonly lacking: readonly string[];
   readonly fix: string;
-  readonly isCompared: ((entry: SliceEntry) => boolean) | null;
+  readonly deep: Deep | null;
   /** Pipelines whose tables could not be read. */
   readonly unread: string[];
 }
@@ -270,7 +278,7 @@ async function verifyRows(
   open: OpenTarget,
   compared: { slices: number; rows: number },
 ): Promise<FoundDifference[]> {
-  const { name, warehouse, receipts, lacking, fix, isCompared } = open;
+  const { name, warehouse, receipts, lacking, fix, deep } = open;
   const found = (day: string | null, problem: string, how: string | RangeFix = fix): FoundDifference => ({
     hop: name,
     pipeline: pipeline.name,
@@ -285,17 +293,20 @@ async function verifyRows(
     const [sums, known] = [await warehouse.sums(pipeline), receiptsOf(receipts, pipeline.name)];
     const differences: FoundDifference[] = [];
     const alike: SliceEntry[] = [];
+    const ours = deep?.get(pipeline.name);
     for (const [day, entry] of slices) {
       const there = sums.get(day) ?? { rows: 0, sums: {} };
       compared.slices += 1;
       compared.rows += there.rows;
       const problem = sumsProblem(entry, there, known.get(day));
       if (problem !== null) differences.push(found(day, problem));
-      // The file of a slice that an older program made may lack columns; the plan asks for it again.
-      else if (isCompared?.(entry) && entry.content.version === pipeline.version) alike.push(entry);
+      else if (ours?.entries.has(entry)) alike.push(entry);
     }
     for (const { day, problem } of await differingSlices(context, pipeline, open, alike))
       differences.push(found(day, problem));
+    if (ours)
+      for (const { day, problem } of differingRejects(ours, slices, await warehouse.rejectSums(pipeline)))
+        differences.push(found(day, problem));
     for (const day of sums.keys())
       if (!slices.has(day))
         differences.push(

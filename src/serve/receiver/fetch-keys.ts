@@ -28,8 +28,8 @@ export async function fetchSignatureKeys(
   }
 }
 
-async function keysIn({ contentEncoding, body }: Answer): Promise<Consumed<readonly SignatureKey[]>> {
-  const { decoded } = await wholeAnswer(contentEncoding, body);
+async function keysIn(answer: Answer): Promise<Consumed<readonly SignatureKey[]>> {
+  const { decoded } = await wholeAnswer(answer);
   if (decoded.length > LIMITS.stateAnswerBytes)
     throw new EtlError('failed', 'answer_too_large', `the answer is larger than ${LIMITS.stateAnswerBytes} bytes`);
   const value = parseSignatureKeys(documentOf(decoded));

@@ -1,7 +1,6 @@
 /** Statements that somebody else wrote, an analyst's and checks, read the warehouse and no other file. */
 import path from 'node:path';
-import { type Engine, quoteList } from '../../engine/duckdb.ts';
-import { literalPath } from '../slice-files.ts';
+import { type Engine, literalPath, quoteList } from '../../engine/duckdb.ts';
 
 /** For as long as the engine is open: DuckDB does not take it back. Only these files may still be read, with others beside them, and what the warehouse itself lies in. */
 export async function confine(engine: Engine, files: readonly string[] = []): Promise<void> {

@@ -9,6 +9,7 @@ import { commentsDue, declaredComments, statement } from '../schema/comments.ts'
 import { type FoundThing, tablesAmong } from '../schema/found.ts';
 import type { Thing } from '../schema/marts.ts';
 import {
+  alteredIn,
   pendingIn,
   readSchema,
   recordCatalogue,
@@ -61,7 +62,8 @@ async function makeCatalogue(engine: Engine, { schema, found, at, afresh, target
   const tables = tablesDue(schema.pipelines, tablesAmong(found), 'duckdb');
   const anew = await remaking(engine, tables, afresh, target);
   const isMade = tables.missing.length + tables.changes.length + anew.length === 0;
-  if (isMade && pending.length === 0 && (await recordedCatalogue(db))?.sha256 === schema.sha256) return false;
+  const isOurs = isMade && pending.length === 0 && (await recordedCatalogue(db))?.sha256 === schema.sha256;
+  if (isOurs && (await alteredIn(db, schema)).length === 0) return false;
   await plainly(engine, async () => {
     await engine.run('CREATE SCHEMA IF NOT EXISTS etl; CREATE SCHEMA IF NOT EXISTS mart');
     for (const migration of pending) {

@@ -7,10 +7,10 @@ import { type Bookkeeping, currentReceipts, hasBookkeeping } from '../bookkeepin
 import { runChecks } from '../checking.ts';
 import type { BrokenCheck, Check } from '../checks.ts';
 import type { DifferingRows } from '../differing-rows.ts';
-import { lackingIn, readSchema, type Schema } from '../schema/schema.ts';
+import { alteredWords, lackingIn, readSchema, type Schema } from '../schema/schema.ts';
 import type { WarehouseSettings } from '../settings.ts';
-import { daySums, daySumsOf, loadsOf } from '../slice-sql.ts';
-import type { LoadSlice, Reading, Receipts, SliceSums, TargetState } from '../target.ts';
+import { daySums, daySumsOf, loadsOf, rejectSums, rejectSumsOf, rejectsIn } from '../slice-sql.ts';
+import type { LoadSlice, Reading, Receipts, RejectSums, SliceSums, TargetState } from '../target.ts';
 import { NO_STATE, stateOf } from '../target-state.ts';
 import { duckdbChecks } from './check-engine.ts';
 import { confine } from './confine.ts';
@@ -46,12 +46,21 @@ export class DuckdbReading implements Reading {
 
   state(): Promise<TargetState> {
     return this.ask(NO_STATE, async (_, db) =>
-      stateOf(db, await lackingIn(db, await this.schema()), this.options.settings),
+      stateOf(
+        db,
+        await lackingIn(db, await this.schema()),
+        async () => alteredWords(db, await this.schema()),
+        this.options.settings,
+      ),
     );
   }
 
   lacking(): Promise<readonly string[]> {
     return this.ask<readonly string[]>([], async (_, db) => lackingIn(db, await this.schema()));
+  }
+
+  altered(): Promise<readonly string[]> {
+    return this.ask<readonly string[]>([], async (_, db) => alteredWords(db, await this.schema()));
   }
 
   sums(pipeline: Pipeline, days?: readonly Day[]): Promise<ReadonlyMap<Day, SliceSums>> {
@@ -64,6 +73,12 @@ export class DuckdbReading implements Reading {
       for (const load of loadsOf(slices)) found.push(...(await differingRows(engine, load)));
       return found;
     });
+  }
+
+  rejectSums(pipeline: Pipeline): Promise<ReadonlyMap<Day, RejectSums>> {
+    return this.ask(new Map(), async (engine) =>
+      rejectSumsOf(await engine.rows(rejectSums('duckdb', rejectsIn(pipeline)))),
+    );
   }
 
   broken(checks: readonly Check[]): Promise<readonly BrokenCheck[]> {

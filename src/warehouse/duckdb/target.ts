@@ -25,6 +25,7 @@ import type {
   ReadAnswer,
   Reading,
   Receipts,
+  RejectSums,
   SliceSums,
   Target,
   TargetState,
@@ -115,12 +116,20 @@ class DuckdbTarget implements Target {
     return this.reading((warehouse) => warehouse.lacking());
   }
 
+  altered(): Promise<readonly string[]> {
+    return this.reading((warehouse) => warehouse.altered());
+  }
+
   sums(pipeline: Pipeline, days?: readonly Day[]): Promise<ReadonlyMap<Day, SliceSums>> {
     return this.reading((warehouse) => warehouse.sums(pipeline, days));
   }
 
   differing(slices: readonly LoadSlice[]): Promise<readonly DifferingRows[]> {
     return this.reading((warehouse) => warehouse.differing(slices));
+  }
+
+  rejectSums(pipeline: Pipeline): Promise<ReadonlyMap<Day, RejectSums>> {
+    return this.reading((warehouse) => warehouse.rejectSums(pipeline));
   }
 
   broken(checks: readonly Check[]): Promise<readonly BrokenCheck[]> {

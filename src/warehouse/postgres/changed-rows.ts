@@ -14,7 +14,7 @@ import { mkdir, open, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { to as copyTo } from 'pg-copy-streams';
 import { type Pipeline, type StoredColumn, storedColumns } from '../../core/pipeline.ts';
-import { type Engine, quoteName, quoteText } from '../../engine/duckdb.ts';
+import { type Engine, quoteFile, quoteName, quoteText } from '../../engine/duckdb.ts';
 import { naming, sliceRows } from '../slice-files.ts';
 import type { PipelineLoad } from '../slice-sql.ts';
 import { factTable, onSlices, sameIn } from '../table-sql.ts';
@@ -83,7 +83,7 @@ async function compare(client: Client, engine: Engine, dir: string, load: Pipeli
     ]);
     for (const one of done) if (one.status === 'rejected') throw one.reason;
     await engine.run(
-      `CREATE OR REPLACE TEMP TABLE there AS FROM read_csv(${quoteText(file)}, columns = {place: 'VARCHAR', digest: 'UUID'},
+      `CREATE OR REPLACE TEMP TABLE there AS FROM read_csv(${quoteFile(file)}, columns = {place: 'VARCHAR', digest: 'UUID'},
          delim = '\\t', header = false, quote = '', escape = '', auto_detect = false)`,
     );
   } finally {

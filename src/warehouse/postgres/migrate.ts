@@ -9,6 +9,7 @@ import { commentsDue, declaredComments } from '../schema/comments.ts';
 import { type FoundThing, tablesAmong } from '../schema/found.ts';
 import type { Thing } from '../schema/marts.ts';
 import {
+  alteredIn,
   pendingIn,
   readSchema,
   recordCatalogue,
@@ -70,6 +71,8 @@ interface CatalogueDue {
   readonly tables: TablesDue;
   /** Those whose tables are made anew. */
   readonly anew: readonly Pipeline[];
+  /** Those of them that are gone or are others now. */
+  readonly altered: readonly Thing[];
   /** Views, functions and indexes that were made here. */
   readonly made: readonly Thing[];
 }
@@ -86,8 +89,9 @@ async function catalogueDue(
   const tables = tablesDue(schema.pipelines, tablesAmong(found), 'postgres');
   const anew = await remaking(client, tables, differing);
   const isMade = tables.missing.length + tables.changes.length + anew.length === 0;
-  const isDue = pending.length > 0 || !isMade || recorded?.sha256 !== schema.sha256;
-  return { isDue, tables, anew, made: recorded?.things ?? [] };
+  const isOurs = pending.length === 0 && isMade && recorded?.sha256 === schema.sha256;
+  const altered = isOurs ? await alteredIn(db, schema) : [];
+  return { isDue: !isOurs || altered.length > 0, tables, anew, altered, made: recorded?.things ?? [] };
 }
 
 /** The pipelines whose tables are made anew now. Errors: `failed/table_differs`. */
@@ -126,14 +130,18 @@ async function makeSchemas(client: Client): Promise<void> {
   for (const { name } of rows) await client.query(`CREATE SCHEMA ${name}`);
 }
 
-async function makeThings(client: Client, schema: Schema, { tables, anew, made }: CatalogueDue): Promise<void> {
+async function makeThings(
+  client: Client,
+  schema: Schema,
+  { tables, anew, altered, made }: CatalogueDue,
+): Promise<void> {
   const ours = thingsOf(schema);
   const isGone = ({ name }: Thing) => !ours.some((thing) => thing.name === name);
   await client.query(
     [
       ...tables.missing.flatMap((pipeline) => createTable(pipeline, 'postgres', schema.indexes.first)),
       ...tables.changes,
-      ...made.filter((thing) => thing.kind === 'INDEX' && isGone(thing)).map(dropping),
+      ...[...made.filter(isGone), ...altered].filter(({ kind }) => kind === 'INDEX').map(dropping),
     ].join(';\n'),
   );
   const texts = schema.marts.map(({ sql }) => sql);

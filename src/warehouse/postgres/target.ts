@@ -14,10 +14,10 @@ import { checkLoaded, proveChecks, runChecks } from '../checking.ts';
 import type { BrokenCheck, Check } from '../checks.ts';
 import type { DifferingRows } from '../differing-rows.ts';
 import { type Erasure, eraseRows } from '../erasing.ts';
-import { lackingIn, readSchema, type Schema } from '../schema/schema.ts';
+import { alteredWords, lackingIn, readSchema, type Schema } from '../schema/schema.ts';
 import { demandOwn, NO_SETTINGS, recordSettings, settingsDiffer, type WarehouseSettings } from '../settings.ts';
 import { checkFiles } from '../slice-files.ts';
-import { daySums, daySumsOf, emptying, loadAll, loadsOf } from '../slice-sql.ts';
+import { daySums, daySumsOf, emptying, loadAll, loadsOf, rejectSums, rejectSumsOf, rejectsIn } from '../slice-sql.ts';
 import type {
   LoadSlice,
   Publication,
@@ -26,6 +26,7 @@ import type {
   ReadAnswer,
   Reading,
   Receipts,
+  RejectSums,
   SliceSums,
   Target,
   TargetState,
@@ -104,15 +105,27 @@ class PostgresTarget implements Target {
   }
 
   async state(): Promise<TargetState> {
-    return this.answer(NO_STATE, async (_, db) => stateOf(db, await lackingIn(db, await this.schema()), this.settings));
+    return this.answer(NO_STATE, async (_, db) => {
+      const schema = await this.schema();
+      return stateOf(db, await lackingIn(db, schema), () => alteredWords(db, schema), this.settings);
+    });
   }
 
   async lacking(): Promise<readonly string[]> {
     return this.answer<readonly string[]>([], async (_, db) => lackingIn(db, await this.schema()));
   }
 
+  async altered(): Promise<readonly string[]> {
+    return this.answer<readonly string[]>([], async (_, db) => alteredWords(db, await this.schema()));
+  }
+
   async sums(pipeline: Pipeline, days?: readonly Day[]): Promise<ReadonlyMap<Day, SliceSums>> {
     return this.answer(new Map(), async (client) => daySumsOf((await client.query(daySums(pipeline, days))).rows));
+  }
+
+  async rejectSums(pipeline: Pipeline): Promise<ReadonlyMap<Day, RejectSums>> {
+    const sql = rejectSums('postgres', rejectsIn(pipeline));
+    return this.answer(new Map(), async (client) => rejectSumsOf((await client.query(sql)).rows));
   }
 
   async differing(slices: readonly LoadSlice[]): Promise<readonly DifferingRows[]> {

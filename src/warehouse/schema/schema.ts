@@ -5,6 +5,7 @@ import type { Pipeline } from '../../core/pipeline.ts';
 import type { Bookkeeping } from '../bookkeeping.ts';
 import { hasBookkeeping } from '../bookkeeping.ts';
 import type { SqlDialect } from '../target-name.ts';
+import { definitionsIn } from './definitions.ts';
 import { type Indexes, type Mart, readIndexes, readMarts, type Thing } from './marts.ts';
 import { type AppliedMigration, type Migration, pendingMigrations, readMigrations } from './migrations.ts';
 import { createTable } from './tables.ts';
@@ -73,16 +74,52 @@ export async function lackingIn(db: Bookkeeping, schema: Schema): Promise<string
 }
 
 /** From which texts views and indexes were made, and what they are; null where none were. */
-export async function recordedCatalogue(db: Bookkeeping): Promise<{ sha256: string; things: readonly Thing[] } | null> {
+export async function recordedCatalogue(
+  db: Bookkeeping,
+): Promise<{ sha256: string; things: readonly MadeThing[] } | null> {
   const [row] = await db
     .selectFrom('etl.catalogue')
     .select(['sha256', sql<string>`cast(things as varchar)`.as('things')])
     .execute();
-  return row ? { sha256: row.sha256, things: JSON.parse(row.things) as Thing[] } : null;
+  return row ? { sha256: row.sha256, things: JSON.parse(row.things) as MadeThing[] } : null;
+}
+
+/** As it was noted when it was made; nothing where an older program made it. */
+interface MadeThing extends Thing {
+  readonly definition?: string | null;
+}
+
+export interface AlteredThing extends Thing {
+  /** In words, beginning with what it is. */
+  readonly problem: string;
+}
+
+/**
+ * Views, functions and indexes that are gone, or are not as they were made. To be asked where nothing is lacking: the texts that they come
+ * from are those of this program then.
+ */
+export async function alteredIn(db: Bookkeeping, { engine }: Schema): Promise<AlteredThing[]> {
+  const made: readonly MadeThing[] = (await recordedCatalogue(db))?.things ?? [];
+  const there = await definitionsIn(db, engine);
+  return made.flatMap(({ kind, name, definition }) => {
+    const now = there.get(name);
+    if (now === definition) return [];
+    const is = now === undefined ? 'is missing' : 'is not the one that partner-etl made';
+    return [{ kind, name, problem: `${kind.toLowerCase()} ${name.replace(/^main\./, 'warehouse.')} ${is}` }];
+  });
+}
+
+/** What `alteredIn` finds, in words. */
+export async function alteredWords(db: Bookkeeping, schema: Schema): Promise<string[]> {
+  return (await alteredIn(db, schema)).map(({ problem }) => problem);
 }
 
 export async function recordCatalogue(db: Bookkeeping, schema: Schema, at: string): Promise<void> {
   await db.deleteFrom('etl.catalogue').execute();
-  const things = JSON.stringify(thingsOf(schema));
+  const definitions = await definitionsIn(db, schema.engine);
+  const made = thingsOf(schema).map(
+    (thing): MadeThing => ({ ...thing, definition: definitions.get(thing.name) ?? null }),
+  );
+  const things = JSON.stringify(made);
   await db.insertInto('etl.catalogue').values({ sha256: schema.sha256, things, made_at: at }).execute();
 }

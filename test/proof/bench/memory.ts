@@ -10,7 +10,7 @@ import { HISTORY_DAYS } from './growth.ts';
 import { served } from './ingest.ts';
 import type { Night } from './night-child.ts';
 import { nightsBehind, openHome, ROWS_A_DAY, TODAY } from './night-home.ts';
-import { writeAnswer } from './orders-answer.ts';
+import { writeAnswer, writeItems } from './orders-answer.ts';
 import type { Result } from './place.ts';
 
 const ANSWER_ROWS = [100_000, 300_000, 1_000_000, 3_000_000] as const;
@@ -21,7 +21,7 @@ const WAREHOUSE_DAYS = [HISTORY_DAYS[0], 400, HISTORY_DAYS[1]] as const;
 const TARGET = 0.1;
 
 export async function memory(dir: string): Promise<Result[]> {
-  return [await ofAnswers(dir), ...(await ofRanges(dir)), ...(await ofWarehouses(dir))];
+  return [await ofAnswers(dir), ...(await ofRejects(dir)), ...(await ofRanges(dir)), ...(await ofWarehouses(dir))];
 }
 
 async function ofAnswers(dir: string): Promise<Result> {
@@ -34,6 +34,32 @@ async function ofAnswers(dir: string): Promise<Result> {
     points.push({ size: rows, cost: peakMiB });
   }
   return curve('one answer, from the service to DuckDB', 'rows', points);
+}
+
+/** The smallest items that the splitter refuses, and the smallest that the typing refuses. */
+const BAD_ITEMS = ['7', '{}'] as const;
+
+const MOST_OF_REJECTS_MIB = 500;
+
+async function ofRejects(dir: string): Promise<Result[]> {
+  const results: Result[] = [];
+  for (const item of BAD_ITEMS) {
+    const points: Point[] = [];
+    for (const rejects of ANSWER_ROWS) {
+      const file = path.join(dir, `rejects-${rejects}.json`);
+      await writeItems(file, rejects, () => item);
+      const { peakMiB } = await served(dir, file, { isGzip: false });
+      await rm(file);
+      points.push({ size: rejects, cost: peakMiB });
+    }
+    const most = Math.max(...points.map(({ cost }) => cost));
+    results.push({
+      ...curve(`one answer of nothing but items ${item}, from the service to DuckDB`, 'rejects', points),
+      target: `≤ ${MOST_OF_REJECTS_MIB} MiB`,
+      met: most <= MOST_OF_REJECTS_MIB,
+    });
+  }
+  return results;
 }
 
 async function ofRanges(dir: string): Promise<Result[]> {

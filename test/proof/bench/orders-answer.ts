@@ -8,10 +8,15 @@ export const RANGE = { from: '2026-09-01', to: '2026-09-30' } as const;
 
 /** The items lie evenly on the first `days` days of the range. */
 export async function writeAnswer(file: string, items: number, days = 30): Promise<void> {
+  await writeItems(file, items, (i) => item(i, items, days));
+}
+
+/** An answer of so many items, each of the given JSON text. */
+export async function writeItems(file: string, items: number, textOf: (i: number) => string): Promise<void> {
   const out = createWriteStream(file, { highWaterMark: 1 << 20 });
   let text = '{"items":[';
   for (let i = 0; i < items; i++) {
-    text += (i === 0 ? '' : ',') + item(i, items, days);
+    text += (i === 0 ? '' : ',') + textOf(i);
     if (text.length < 1 << 20) continue;
     if (!out.write(text)) await once(out, 'drain');
     text = '';

@@ -127,6 +127,21 @@ const OF_WAREHOUSE: readonly Remedy[] = [
     prints: new RegExp(`partner-etl backfill promotions ${range}(?= brings)`, 'g'),
   },
   ...[
+    ['a view that is gone', 'DROP VIEW mart.daily_performance'],
+    ['a view of another text', `CREATE OR REPLACE VIEW mart.ageing AS SELECT 'forged' AS age_bucket`],
+    ['a function that is gone', 'DROP MACRO TABLE warehouse.orders_as_of'],
+  ].map(([name, sql]) => ({ name: name!, damage: (one: World) => inWarehouse(one, sql!), ask: 'verify', prints: RUN })),
+  {
+    name: 'a reject that nobody set aside, in the warehouse alone',
+    damage: (one) =>
+      inWarehouse(
+        one,
+        `INSERT INTO etl.reject SELECT 'default', 'orders', min(order_date), 'f', 0, 'bad_day', '', '{}' FROM warehouse.fact_order_item`,
+      ),
+    ask: 'verify --deep',
+    prints: REBUILD,
+  },
+  ...[
     ['a receipt that is gone', `DELETE FROM etl.receipt WHERE pipeline = 'orders'`],
     ['rows that are gone', 'DELETE FROM warehouse.fact_commission_reduction'],
     ['rates of another instant', 'UPDATE warehouse.fact_commission_rate SET valid_from = now()'],

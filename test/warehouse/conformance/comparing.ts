@@ -149,6 +149,28 @@ function comparingAfter(newWarehouse: NewWarehouse, damages: typeof DAMAGES): vo
       ]);
     });
 
+    test('also among the rejects, whichever of their columns', async () => {
+      const { maker, target } = bench;
+      const rejects = [
+        { item: 1, raw: 'ein \u{1f600}' },
+        { item: 2, detail: 'a|b' },
+        { item: 2, detail: 'a|b' },
+      ];
+      await target.publish(publicationOf('r2', [await maker.make(promotions, SECOND, [shown('z')], { rejects })]));
+      const seen = new Set<string>();
+      const sumsNow = async () => JSON.stringify([...(await target.rejectSums(promotions))]);
+      seen.add(await sumsNow());
+      for (const change of [`fetch_id = 'x'`, 'item = 3', `reason = 'x'`, `detail = 'a'`, `raw = raw || ' '`]) {
+        await bench.warehouse.execute(
+          `UPDATE etl.reject SET ${change} WHERE item = (SELECT min(item) FROM etl.reject)`,
+        );
+        seen.add(await sumsNow());
+      }
+      expect(seen.size).toBe(6);
+      expect([...(await target.rejectSums(promotions))].map(([on, { rejects: n }]) => [on, n])).toEqual([[SECOND, 3]]);
+      expect(await target.rejectSums(orders)).toEqual(new Map());
+    });
+
     test('a file that is not there is named', async () => {
       const gone = { ...slices[0]!, file: `${slices[0]!.file}.gone` };
       await expect(bench.target.differing([gone])).rejects.toMatchObject({

@@ -81,6 +81,35 @@ export function migrating(newWarehouse: NewWarehouse): void {
       expect((await made())[0]?.[0]).toBe(before[0]?.[0]);
     });
 
+    test('that somebody has dropped or replaced are named, and made again by a publication without slices', async () => {
+      const { target, warehouse } = bench;
+      await target.publish(publicationOf('r5', []));
+      expect([await target.altered(), (await target.state()).isOutdated]).toEqual([[], false]);
+      const before = await rowsOf(target, 'SELECT pipeline, slices FROM mart.freshness');
+      const isPostgres = target.dialect === 'postgres';
+      const as = isPostgres ? 'function' : 'macro table';
+      await warehouse.execute('DROP VIEW mart.daily_performance');
+      await warehouse.execute('DROP VIEW mart.freshness');
+      await warehouse.execute(`CREATE VIEW mart.freshness AS SELECT 'forged' AS pipeline, 1 AS slices`);
+      const dropped = isPostgres ? 'FUNCTION warehouse.orders_as_of' : 'MACRO TABLE main.orders_as_of';
+      await warehouse.execute(`DROP ${dropped}`);
+      if (isPostgres) await warehouse.execute('DROP INDEX warehouse.fact_order_item_unpaid');
+      const index = isPostgres ? ['index warehouse.fact_order_item_unpaid is missing'] : [];
+      expect([...(await target.altered())].sort()).toEqual(
+        [
+          'view mart.daily_performance is missing',
+          'view mart.freshness is not the one that partner-etl made',
+          `${as} warehouse.orders_as_of is missing`,
+          ...index,
+        ].sort(),
+      );
+      expect([await target.lacking(), (await target.state()).isOutdated]).toEqual([[], true]);
+      await target.publish(publicationOf('r6', []));
+      expect([await target.altered(), (await target.state()).isOutdated]).toEqual([[], false]);
+      expect(await rowsOf(target, 'SELECT pipeline, slices FROM mart.freshness')).toEqual(before);
+      expect(await rowsOf(target, 'SELECT count(*) FROM mart.daily_performance')).toHaveLength(1);
+    });
+
     test('that this program has no text of any more are dropped', async () => {
       await bench.warehouse.execute(`CREATE VIEW mart.of_yesterday AS SELECT 1 AS one`);
       await bench.warehouse.execute(

@@ -116,6 +116,21 @@ describe('the Postgres server', () => {
     expect(await rowsOf(target, COUNT)).toEqual([['2']]);
   });
 
+  test('a row that breaks a constraint is named by that, without what stands in it', async () => {
+    await warehouse.execute(
+      `ALTER TABLE warehouse.fact_order_item ADD CONSTRAINT no_jan CHECK (name <> 'Jan de Vries')`,
+    );
+    const [sound] = await slices(1);
+    const select = `SELECT * REPLACE ('Jan de Vries' AS name) FROM read_parquet('${sound!.file}')`;
+    const bad = await maker.fromSelect(orders, FIRST, select);
+    const error = await target.publish(publicationOf('r2', [bad])).then(
+      () => null,
+      (thrown) => thrown,
+    );
+    expect(error).toMatchObject({ kind: 'failed', message: expect.stringContaining('no_jan') });
+    expect(`${error.message} ${error.hint}`).not.toContain('Jan');
+  });
+
   test('a user who may not make schemas can fill those that were made for it', async () => {
     const name = `owner_${new URL(warehouse.url).pathname.slice(3)}`;
     await warehouse.execute(`DROP SCHEMA warehouse, mart, etl CASCADE; CREATE ROLE ${name} LOGIN`);
