@@ -2,6 +2,7 @@
 import { rm, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { damage as damageState, lose } from '../../cli/commands/lost-state.ts';
 import { TextWriter } from '../../cli/surroundings.ts';
 import { typedIn } from '../../cli/typed.ts';
 import type { World } from '../../support/nights.ts';
@@ -158,6 +159,25 @@ const OF_WAREHOUSE: readonly Remedy[] = [
   })),
 ];
 
+const REBUILD_STATE = /partner-etl rebuild --state/g;
+
+const OF_STATE: readonly Remedy[] = [
+  ...['status', 'run', 'verify'].flatMap((ask): Remedy[] => [
+    {
+      name: `a state that is damaged, for ${ask}`,
+      damage: damageState,
+      ask,
+      prints: REBUILD_STATE,
+    },
+    {
+      name: `a state that is lost, for ${ask}`,
+      damage: lose,
+      ask,
+      prints: REBUILD_STATE,
+    },
+  ]),
+];
+
 /** What the service says otherwise since stays so: these come last. */
 const NEWS: readonly Remedy[] = [
   {
@@ -187,7 +207,7 @@ const NEWS: readonly Remedy[] = [
   },
 ];
 
-it.each([...SLICES, ...OF_LAKE, ...OF_RAW, ...OF_WAREHOUSE, ...NEWS])('$name', (remedy) =>
+it.each([...SLICES, ...OF_LAKE, ...OF_RAW, ...OF_WAREHOUSE, ...OF_STATE, ...NEWS])('$name', (remedy) =>
   expectRemedy(world, remedy, sound),
 );
 
