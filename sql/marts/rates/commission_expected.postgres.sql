@@ -11,7 +11,7 @@ WITH rate AS NOT MATERIALIZED (
   WHERE condition = 'NEW' AND outcome = 'found'
 ),
 rated AS (
-  SELECT DISTINCT ON (item.order_date, item.order_id, item.order_item_id)
+  SELECT DISTINCT ON (item.order_date, item.order_id COLLATE "C", item.order_item_id COLLATE "C")
     item.order_date, item.order_id, item.order_item_id, item.site_code, item.sub_id, item.product_id, product_ean.ean,
     item.quantity, item.price_incl_vat AS unit_price,
     CASE WHEN asked.ean IS NULL THEN plain.fixed_amount ELSE asked.fixed_amount END AS fixed_amount,
@@ -36,7 +36,7 @@ rated AS (
     ON line.ean = product_ean.ean AND line.first_day <= item.order_date AND line.last_day >= item.order_date
     AND (line.maximum_price IS NULL OR line.maximum_price >= item.price_incl_vat) AND line.cost_reduction > 0
   WHERE coalesce(item.status_group, 'unknown') <> 'rejected' AND coalesce(item.quantity, 1) > 0
-  ORDER BY item.order_date, item.order_id, item.order_item_id,
+  ORDER BY item.order_date, item.order_id COLLATE "C", item.order_item_id COLLATE "C",
     line.cost_reduction DESC NULLS LAST, line.source DESC, line.maximum_price DESC
 ),
 expected AS (

@@ -15,7 +15,7 @@ change AS (
   FROM warehouse.fact_commission_rate_version AS later
   JOIN warehouse.fact_commission_rate_history AS earlier
     ON earlier.ean = later.ean AND earlier.condition = later.condition
-    AND coalesce(earlier.asked_price, 'NaN') = coalesce(later.asked_price, 'NaN') AND earlier.valid_to = later.valid_from
+    AND earlier.asked_price IS NOT DISTINCT FROM later.asked_price AND earlier.valid_to = later.valid_from
   WHERE earlier.outcome <> later.outcome
     OR earlier.fixed_amount IS DISTINCT FROM later.fixed_amount
     OR earlier.percentage IS DISTINCT FROM later.percentage
