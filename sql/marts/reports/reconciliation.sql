@@ -1,13 +1,14 @@
 CREATE OR REPLACE VIEW mart.reconciliation AS
 WITH loaded AS (
   SELECT
+    account,
     slice_day,
     max(fetched_at) FILTER (WHERE pipeline = 'promotions') AS promotions_at,
     max(fetched_at) FILTER (WHERE pipeline = 'orders') AS orders_at,
     max(fetched_at) FILTER (WHERE pipeline = 'commissions') AS commissions_at
   FROM etl.receipt
   WHERE superseded_at IS NULL AND pipeline IN ('promotions', 'orders', 'commissions')
-  GROUP BY slice_day
+  GROUP BY account, slice_day
 ),
 -- Items that the report no longer has, as they were last. Looked at by group and day, so never all of them at once.
 gone AS NOT MATERIALIZED (
@@ -15,7 +16,7 @@ gone AS NOT MATERIALIZED (
     said.*,
     EXISTS (
       SELECT 1 FROM warehouse.fact_order_item AS item
-      WHERE item.order_date = said.order_date AND item.order_id = said.order_id
+      WHERE item.account = said.account AND item.order_date = said.order_date AND item.order_id = said.order_id
         AND item.site_code IS NOT DISTINCT FROM said.site_code AND item.frame_type IS NOT DISTINCT FROM said.frame_type
         AND item.name IS NOT DISTINCT FROM said.name AND item.sub_id IS NOT DISTINCT FROM said.sub_id
     ) AS is_order_here
@@ -28,35 +29,35 @@ gone AS NOT MATERIALIZED (
 ),
 reported AS (
   SELECT
-    promotion_date AS day, site_code, frame_type, name, sub_id, 'promotions' AS report,
+    account, promotion_date AS day, site_code, frame_type, name, sub_id, 'promotions' AS report,
     sum(orders) AS orders, sum(commission) AS commission, CAST(NULL AS numeric(38,6)) AS approved, CAST(NULL AS numeric(38,6)) AS open,
     sum(revenue_excl_vat) AS excl_vat, sum(revenue_incl_vat) AS incl_vat, CAST(NULL AS timestamp with time zone) AS known_from
   FROM warehouse.fact_promotion_day
-  GROUP BY promotion_date, site_code, frame_type, name, sub_id
+  GROUP BY account, promotion_date, site_code, frame_type, name, sub_id
   UNION ALL
   SELECT
-    order_date, site_code, frame_type, name, sub_id, 'orders',
+    account, order_date, site_code, frame_type, name, sub_id, 'orders',
     count(DISTINCT order_id), sum(commission),
     sum(commission) FILTER (WHERE status_group = 'approved'),
     sum(commission) FILTER (WHERE coalesce(status_group, 'unknown') NOT IN ('approved', 'rejected')),
     sum(price_excl_vat * quantity), sum(price_incl_vat * quantity), NULL
   FROM warehouse.fact_order_item
-  GROUP BY order_date, site_code, frame_type, name, sub_id
+  GROUP BY account, order_date, site_code, frame_type, name, sub_id
   UNION ALL
   SELECT
-    order_date, site_code, frame_type, name, sub_id, 'commissions',
+    account, order_date, site_code, frame_type, name, sub_id, 'commissions',
     NULL, sum(commission_original), sum(commission_approved), sum(commission_open),
     sum(revenue_original_excl_vat), sum(revenue_original_incl_vat), NULL
   FROM warehouse.fact_commission_day
-  GROUP BY order_date, site_code, frame_type, name, sub_id
+  GROUP BY account, order_date, site_code, frame_type, name, sub_id
   UNION ALL
-  SELECT order_date, NULL, NULL, NULL, NULL, 'known', NULL, NULL, NULL, NULL, NULL, NULL, min(valid_from)
+  SELECT account, order_date, NULL, NULL, NULL, NULL, 'known', NULL, NULL, NULL, NULL, NULL, NULL, min(valid_from)
   FROM warehouse.fact_order_item_version
-  GROUP BY order_date
+  GROUP BY account, order_date
 ),
 summed AS (
   SELECT
-    day, site_code, frame_type, name, sub_id,
+    account, day, site_code, frame_type, name, sub_id,
     count(*) FILTER (WHERE report = 'promotions') > 0 AS in_promotions,
     count(*) FILTER (WHERE report = 'orders') > 0 AS in_orders,
     count(*) FILTER (WHERE report = 'commissions') > 0 AS in_commissions,
@@ -77,12 +78,12 @@ summed AS (
     CAST(coalesce(sum(incl_vat) FILTER (WHERE report = 'orders'), 0) AS numeric(38,6)) AS orders_revenue_incl_vat,
     CAST(coalesce(sum(incl_vat) FILTER (WHERE report = 'commissions'), 0) AS numeric(38,6)) AS commissions_revenue_incl_vat
   FROM reported
-  GROUP BY day, site_code, frame_type, name, sub_id
+  GROUP BY account, day, site_code, frame_type, name, sub_id
 ),
 compared AS (
   SELECT
     *,
-    min(day_known_from) OVER (PARTITION BY day) AS known_from,
+    min(day_known_from) OVER (PARTITION BY account, day) AS known_from,
     promotions_orders - orders_orders AS orders_difference,
     promotions_commission - orders_commission AS commission_promotions_orders,
     commissions_original - orders_commission AS commission_commissions_orders,
@@ -103,7 +104,7 @@ placed AS (
       AND sum(excl_vat_commissions_orders) OVER place = 0 AND sum(incl_vat_commissions_orders) OVER place = 0 AS commissions_agree_on_place
   FROM compared
   WHERE in_promotions OR in_orders OR in_commissions
-  WINDOW place AS (PARTITION BY day, site_code, frame_type, name)
+  WINDOW place AS (PARTITION BY account, day, site_code, frame_type, name)
 ),
 -- Only of the groups that differ is it looked at what their items were: what is gone, and what was known when each report was fetched.
 asked AS (
@@ -126,7 +127,7 @@ asked AS (
       WHEN commission_commissions_orders = 0 AND approved_difference = 0 AND open_difference = 0 AND excl_vat_commissions_orders = 0 THEN 'vat'
       WHEN commission_commissions_orders <> 0 AND excl_vat_commissions_orders = 0 AND incl_vat_commissions_orders = 0 THEN 'rate'
     END AS commissions_seen
-  FROM placed LEFT JOIN loaded ON loaded.slice_day = placed.day
+  FROM placed LEFT JOIN loaded ON loaded.account = placed.account AND loaded.slice_day = placed.day
 ),
 judged AS (
   SELECT
@@ -161,7 +162,7 @@ judged AS (
       coalesce(sum(said.price_incl_vat * said.quantity), 0) AS incl_vat
     FROM gone AS said
     WHERE (asked.promotions_seen IS NULL OR asked.commissions_seen IS NULL)
-      AND said.order_date = asked.day
+      AND said.account = asked.account AND said.order_date = asked.day
       AND coalesce(said.sub_id, '') = coalesce(asked.sub_id, '') AND coalesce(said.name, '') = coalesce(asked.name, '')
       AND said.site_code IS NOT DISTINCT FROM asked.site_code AND said.frame_type IS NOT DISTINCT FROM asked.frame_type
       AND said.name IS NOT DISTINCT FROM asked.name AND said.sub_id IS NOT DISTINCT FROM asked.sub_id
@@ -184,7 +185,7 @@ judged AS (
         valid_from <= asked.commissions_at AND (valid_to IS NULL OR valid_to > asked.commissions_at) AS is_booked
       FROM warehouse.fact_order_item_version AS version
       WHERE (asked.promotions_seen IS NULL OR asked.commissions_seen IS NULL)
-        AND version.order_date = asked.day
+        AND version.account = asked.account AND version.order_date = asked.day
         AND coalesce(version.sub_id, '') = coalesce(asked.sub_id, '') AND coalesce(version.name, '') = coalesce(asked.name, '')
         AND version.site_code IS NOT DISTINCT FROM asked.site_code AND version.frame_type IS NOT DISTINCT FROM asked.frame_type
         AND version.name IS NOT DISTINCT FROM asked.name AND version.sub_id IS NOT DISTINCT FROM asked.sub_id
@@ -192,7 +193,7 @@ judged AS (
   ) AS known ON true
 )
 SELECT
-  day, site_code, frame_type, name, sub_id,
+  account, day, site_code, frame_type, name, sub_id,
   CASE
     WHEN 'not_loaded' IN (promotions_class, commissions_class) THEN 'not_loaded'
     WHEN 'unexplained' IN (promotions_class, commissions_class) THEN 'unexplained'
