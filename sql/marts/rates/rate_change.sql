@@ -1,5 +1,7 @@
 -- What the service asked before and after, at the same price: that of the last piece sold before the change, so that the effect is
 -- that of the rate alone. Sales are looked for product by product and day by day.
+-- Postgres takes one of 200 rows for each equality with a column of a view: by all those of the key it would expect one change and join
+-- products to each of them by reading all products. So part of the key is one CASE, which it takes for half of the rows.
 CREATE OR REPLACE VIEW mart.rate_change AS
 WITH newest AS (
   SELECT account, max(slice_day) AS day FROM etl.receipt WHERE pipeline = 'orders' AND superseded_at IS NULL GROUP BY account
@@ -14,11 +16,12 @@ change AS (
     coalesce(later.total_cost_without_reduction, later.total_cost) AS total_after
   FROM warehouse.fact_commission_rate_version AS later
   JOIN warehouse.fact_commission_rate_history AS earlier
-    ON earlier.account = later.account AND earlier.ean = later.ean AND earlier.condition = later.condition
-    AND earlier.asked_price IS NOT DISTINCT FROM later.asked_price AND earlier.valid_to = later.valid_from
-  WHERE earlier.outcome <> later.outcome
-    OR earlier.fixed_amount IS DISTINCT FROM later.fixed_amount
-    OR earlier.percentage IS DISTINCT FROM later.percentage
+    ON earlier.ean = later.ean AND earlier.valid_to = later.valid_from
+    AND CASE WHEN earlier.account = later.account AND earlier.condition = later.condition
+      THEN earlier.asked_price IS NOT DISTINCT FROM later.asked_price
+        AND (earlier.outcome <> later.outcome OR earlier.fixed_amount IS DISTINCT FROM later.fixed_amount
+          OR earlier.percentage IS DISTINCT FROM later.percentage)
+      ELSE false END
 ),
 sold AS (
   SELECT
