@@ -12,15 +12,15 @@ CREATE INDEX IF NOT EXISTS fact_order_item_unpaid ON warehouse.fact_order_item (
 WHERE coalesce(status_group, 'unknown') <> 'rejected'
   AND (coalesce(status_group, 'unknown') <> 'approved' OR NOT coalesce(approved_for_payment, false));
 
--- warehouse.dim_sub_id walks from each sub-ID to the next by these, three steps a sub-ID, instead of reading all facts.
-CREATE INDEX IF NOT EXISTS fact_promotion_day_sub_id ON warehouse.fact_promotion_day (sub_id, promotion_date);
-CREATE INDEX IF NOT EXISTS fact_order_item_sub_id ON warehouse.fact_order_item (sub_id, order_date);
-CREATE INDEX IF NOT EXISTS fact_commission_day_sub_id ON warehouse.fact_commission_day (sub_id, order_date);
+-- etl.sub_id_seen, which warehouse.dim_sub_id reads, walks from each sub-ID to the next by these, three steps a sub-ID, instead of reading all facts.
+CREATE INDEX IF NOT EXISTS fact_promotion_day_account_sub_id ON warehouse.fact_promotion_day (account, sub_id, promotion_date);
+CREATE INDEX IF NOT EXISTS fact_order_item_account_sub_id ON warehouse.fact_order_item (account, sub_id, order_date);
+CREATE INDEX IF NOT EXISTS fact_commission_day_account_sub_id ON warehouse.fact_commission_day (account, sub_id, order_date);
 
 -- mart.order_change, order_life_cycle and restatement: what an item was, in order, by names sorted as bytes, as these marts ask for it: half
 -- a million rows of a month need no sort, a third of the time of the last two. Of what items are, a month is sorted almost as fast as read so.
-CREATE INDEX IF NOT EXISTS fact_order_item_history_item ON warehouse.fact_order_item_history
-  (order_date, order_id COLLATE "C", order_item_id COLLATE "C", valid_from);
+CREATE INDEX IF NOT EXISTS fact_order_item_history_item_account ON warehouse.fact_order_item_history
+  (order_date, order_id COLLATE "C", order_item_id COLLATE "C", account, valid_from);
 
 -- mart.reconciliation: what a group was at an instant; a name and a sub-ID can be null.
 CREATE INDEX IF NOT EXISTS fact_order_item_group ON warehouse.fact_order_item (order_date, coalesce(sub_id, ''), coalesce(name, ''));
@@ -28,9 +28,9 @@ CREATE INDEX IF NOT EXISTS fact_order_item_history_group ON warehouse.fact_order
   (order_date, coalesce(sub_id, ''), coalesce(name, ''));
 
 -- warehouse.product_ean: which EAN a product has is read from here alone, since the table is wide.
-CREATE INDEX IF NOT EXISTS dim_product_named ON warehouse.dim_product (bol_product_id, valid_from, ean)
+CREATE INDEX IF NOT EXISTS dim_product_account_named ON warehouse.dim_product (bol_product_id, account, valid_from, ean)
   WHERE outcome = 'found' AND bol_product_id IS NOT NULL;
-CREATE INDEX IF NOT EXISTS dim_product_history_named ON warehouse.dim_product_history (bol_product_id, valid_from, ean)
+CREATE INDEX IF NOT EXISTS dim_product_history_account_named ON warehouse.dim_product_history (bol_product_id, account, valid_from, ean)
   WHERE outcome = 'found' AND bol_product_id IS NOT NULL;
 
 -- mart.push_day: the message of a process that ended.

@@ -3,16 +3,18 @@ WITH loaded AS (
   SELECT * FROM etl.receipt WHERE pipeline IN ('promotions', 'orders', 'commissions') AND superseded_at IS NULL
 ),
 held AS (
-  SELECT DISTINCT pipeline, slice_day FROM etl.hold WHERE pipeline IN ('promotions', 'orders', 'commissions')
+  SELECT DISTINCT account, pipeline, slice_day FROM etl.hold WHERE pipeline IN ('promotions', 'orders', 'commissions')
 ),
 span AS (
-  SELECT min(slice_day) AS first_day, max(slice_day) AS last_day
-  FROM (SELECT slice_day FROM loaded UNION ALL SELECT slice_day FROM held) AS every_day
+  SELECT account, min(slice_day) AS first_day, max(slice_day) AS last_day
+  FROM (SELECT account, slice_day FROM loaded UNION ALL SELECT account, slice_day FROM held) AS every_day
+  GROUP BY account
 ),
 days AS (
-  SELECT etl.each_day(first_day, last_day) AS day FROM span
+  SELECT account, etl.each_day(first_day, last_day) AS day FROM span
 )
 SELECT
+  days.account,
   report.pipeline,
   days.day,
   CASE
@@ -27,5 +29,5 @@ SELECT
   loaded.loaded_at
 FROM days
 CROSS JOIN (VALUES ('promotions'), ('orders'), ('commissions')) AS report(pipeline)
-LEFT JOIN loaded ON loaded.pipeline = report.pipeline AND loaded.slice_day = days.day
-LEFT JOIN held ON held.pipeline = report.pipeline AND held.slice_day = days.day;
+LEFT JOIN loaded ON loaded.account = days.account AND loaded.pipeline = report.pipeline AND loaded.slice_day = days.day
+LEFT JOIN held ON held.account = days.account AND held.pipeline = report.pipeline AND held.slice_day = days.day;

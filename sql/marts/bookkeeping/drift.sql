@@ -2,6 +2,7 @@
 -- that recording one fetch again does not count it twice.
 CREATE OR REPLACE VIEW etl.drift AS
 SELECT
+  account,
   pipeline,
   kind,
   field,
@@ -12,4 +13,4 @@ SELECT
   CAST(sum(count) AS bigint) AS count,
   (array_agg(example ORDER BY fetch_id))[1] AS example
 FROM etl.drift_by_fetch
-GROUP BY pipeline, kind, field;
+GROUP BY account, pipeline, kind, field;

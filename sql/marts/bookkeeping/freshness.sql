@@ -1,5 +1,6 @@
 CREATE OR REPLACE VIEW mart.freshness AS
 SELECT
+  account,
   pipeline,
   max(slice_day) AS newest_day,
   count(*) AS slices,
@@ -10,4 +11,4 @@ SELECT
   max(loaded_at) AS last_loaded_at
 FROM etl.receipt
 WHERE superseded_at IS NULL
-GROUP BY pipeline;
+GROUP BY account, pipeline;

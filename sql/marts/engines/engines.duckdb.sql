@@ -9,3 +9,19 @@ CREATE OR REPLACE MACRO etl.quotient(dividend, divisor) AS dividend // divisor;
 CREATE OR REPLACE MACRO etl.each_number(first_number, last_number) AS unnest(generate_series(first_number, last_number));
 
 CREATE OR REPLACE MACRO etl.each_day(first_day, last_day) AS CAST(unnest(generate_series(first_day, last_day, interval 1 day)) AS date);
+
+-- No table has a key here.
+CREATE OR REPLACE MACRO etl.has_key(table_name) AS false;
+
+-- warehouse.dim_sub_id reads this: the sub-IDs of an account, by one pass over the facts.
+CREATE OR REPLACE VIEW etl.sub_id_seen AS
+SELECT account, sub_id, min(day) AS first_day, max(day) AS last_day
+FROM (
+  SELECT account, sub_id, promotion_date AS day FROM warehouse.fact_promotion_day
+  UNION ALL
+  SELECT account, sub_id, order_date FROM warehouse.fact_order_item
+  UNION ALL
+  SELECT account, sub_id, order_date FROM warehouse.fact_commission_day
+) AS every_sub_id
+WHERE sub_id IS NOT NULL
+GROUP BY account, sub_id;

@@ -4,7 +4,7 @@
 CREATE OR REPLACE VIEW mart.order_change AS
 WITH seen AS (
   SELECT
-    order_date, order_id, order_item_id, site_code, frame_type, name, sub_id, chunk_name,
+    account, order_date, order_id, order_item_id, site_code, frame_type, name, sub_id, chunk_name,
     status_group, quantity, price_excl_vat, price_incl_vat, commission_percentage, commission,
     CAST(status_final IS TRUE AS integer) + 2 * CAST(approved_for_payment IS TRUE AS integer) AS steps,
     valid_from,
@@ -19,11 +19,11 @@ WITH seen AS (
     lag(commission) OVER item AS commission_before,
     lag(CAST(status_final IS TRUE AS integer) + 2 * CAST(approved_for_payment IS TRUE AS integer)) OVER item AS steps_before
   FROM warehouse.fact_order_item_version
-  WINDOW item AS (PARTITION BY order_date, order_id COLLATE "C", order_item_id COLLATE "C" ORDER BY valid_from)
+  WINDOW item AS (PARTITION BY order_date, order_id COLLATE "C", order_item_id COLLATE "C", account ORDER BY valid_from)
 ),
 changes AS (
   SELECT
-    order_date, order_id, order_item_id, site_code, frame_type, name, sub_id, chunk_name,
+    account, order_date, order_id, order_item_id, site_code, frame_type, name, sub_id, chunk_name,
     CASE WHEN is_end THEN valid_to ELSE valid_from END AS changed_at,
     CASE
       WHEN is_end AND ended_by = 'gone' THEN 'vanished'
@@ -49,7 +49,7 @@ changes AS (
   WHERE NOT is_end OR ended_by <> 'changed'
 )
 SELECT
-  order_date, order_id, order_item_id, site_code, frame_type, name, sub_id, chunk_name,
+  account, order_date, order_id, order_item_id, site_code, frame_type, name, sub_id, chunk_name,
   changed_at,
   etl.utc_day(changed_at) AS changed_on,
   change,

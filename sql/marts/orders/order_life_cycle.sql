@@ -4,6 +4,7 @@
 CREATE OR REPLACE VIEW mart.order_life_cycle AS
 WITH seen AS (
   SELECT
+    account,
     order_date,
     order_id COLLATE "C" COLLATE "default" AS order_id,
     order_item_id COLLATE "C" COLLATE "default" AS order_item_id,
@@ -22,7 +23,7 @@ WITH seen AS (
     min(valid_from) FILTER (WHERE status_group = 'approved') AS approved_from,
     min(valid_from) FILTER (WHERE status_group = 'approved' AND approved_for_payment) AS payment_from
   FROM warehouse.fact_order_item_version
-  GROUP BY order_date, order_id COLLATE "C", order_item_id COLLATE "C"
+  GROUP BY order_date, order_id COLLATE "C", order_item_id COLLATE "C", account
   HAVING bool_or(valid_to IS NULL)
 ),
 lived AS (
@@ -35,7 +36,7 @@ lived AS (
   FROM seen
 )
 SELECT
-  order_date, order_id, order_item_id, site_code, frame_type, name, sub_id, chunk_name, status_group, commission,
+  account, order_date, order_id, order_item_id, site_code, frame_type, name, sub_id, chunk_name, status_group, commission,
   first_seen_at, decided_at, final_at, approved_at, payment_at,
   etl.utc_day(decided_at) - order_date AS days_to_decision,
   etl.utc_day(final_at) - order_date AS days_to_final,

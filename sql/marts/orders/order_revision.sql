@@ -2,8 +2,9 @@
 -- again as it was, by a rebuild, is no revision.
 CREATE OR REPLACE VIEW mart.order_revision AS
 SELECT
+  account,
   slice_day AS order_date,
-  row_number() OVER (PARTITION BY slice_day ORDER BY loaded_at) AS revision,
+  row_number() OVER (PARTITION BY account, slice_day ORDER BY loaded_at) AS revision,
   loaded_at,
   etl.utc_day(loaded_at) - slice_day AS age_days,
   rows,
@@ -12,10 +13,10 @@ SELECT
   CAST(sums ->> 'price_incl_vat' AS numeric(38,6)) AS price_incl_vat,
   CAST(sums ->> 'commission' AS numeric(38,6)) AS commission,
   settled,
-  lead(loaded_at) OVER (PARTITION BY slice_day ORDER BY loaded_at) IS NULL AS is_newest,
+  lead(loaded_at) OVER (PARTITION BY account, slice_day ORDER BY loaded_at) IS NULL AS is_newest,
   fetch_id
 FROM (
-  SELECT *, lag(digest) OVER (PARTITION BY slice_day ORDER BY loaded_at) AS digest_before
+  SELECT *, lag(digest) OVER (PARTITION BY account, slice_day ORDER BY loaded_at) AS digest_before
   FROM etl.receipt
   WHERE pipeline = 'orders'
 ) AS receipt

@@ -4,7 +4,7 @@
 CREATE OR REPLACE VIEW mart.restatement AS
 WITH seen AS (
   SELECT
-    order_date, site_code, frame_type, name, sub_id,
+    account, order_date, site_code, frame_type, name, sub_id,
     quantity,
     price_excl_vat,
     commission,
@@ -12,16 +12,16 @@ WITH seen AS (
     valid_to IS NULL AS is_now,
     first_value(valid_from) OVER item AS first_seen_at,
     last_value(valid_to IS NULL) OVER item AS is_there,
-    min(valid_from) OVER (PARTITION BY order_date) AS first_fetch_at
+    min(valid_from) OVER (PARTITION BY account, order_date) AS first_fetch_at
   FROM warehouse.fact_order_item_version
   WINDOW item AS (
-    PARTITION BY order_date, order_id COLLATE "C", order_item_id COLLATE "C" ORDER BY valid_from
+    PARTITION BY order_date, order_id COLLATE "C", order_item_id COLLATE "C", account ORDER BY valid_from
     ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
   )
 ),
 ends AS (
   SELECT
-    order_date, site_code, frame_type, name, sub_id, quantity, price_excl_vat * quantity AS revenue_excl_vat, commission,
+    account, order_date, site_code, frame_type, name, sub_id, quantity, price_excl_vat * quantity AS revenue_excl_vat, commission,
     first_fetch_at,
     valid_from = first_fetch_at AS is_first,
     is_now,
@@ -32,7 +32,7 @@ ends AS (
 ),
 sums AS (
   SELECT
-    order_date, site_code, frame_type, name, sub_id,
+    account, order_date, site_code, frame_type, name, sub_id,
     min(first_fetch_at) AS first_fetch_at,
     count(*) FILTER (WHERE is_first) AS items_first,
     count(*) FILTER (WHERE is_now) AS items_now,
@@ -47,10 +47,10 @@ sums AS (
     CAST(coalesce(sum(commission) FILTER (WHERE NOT was_there), 0) AS numeric(38,6)) AS late_commission,
     CAST(-coalesce(sum(commission) FILTER (WHERE NOT is_there), 0) AS numeric(38,6)) AS gone_commission
   FROM ends
-  GROUP BY order_date, site_code, frame_type, name, sub_id
+  GROUP BY account, order_date, site_code, frame_type, name, sub_id
 )
 SELECT
-  order_date, site_code, frame_type, name, sub_id,
+  account, order_date, site_code, frame_type, name, sub_id,
   first_fetch_at,
   items_first, items_now, late_items, gone_items,
   quantity_first, quantity_now,

@@ -1,6 +1,7 @@
 CREATE OR REPLACE VIEW mart.reversal AS
 WITH sums AS (
   SELECT
+    account,
     order_date,
     chunk_name,
     site_code,
@@ -12,7 +13,7 @@ WITH sums AS (
     CAST(coalesce(sum(commission) FILTER (WHERE status_group IN ('approved', 'rejected')), 0) AS numeric(38,6)) AS decided_commission,
     CAST(coalesce(sum(commission) FILTER (WHERE status_group = 'rejected'), 0) AS numeric(38,6)) AS lost_commission
   FROM warehouse.fact_order_item
-  GROUP BY order_date, chunk_name, site_code, sub_id
+  GROUP BY account, order_date, chunk_name, site_code, sub_id
 )
 SELECT
   *,

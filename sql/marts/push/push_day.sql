@@ -5,42 +5,45 @@
 CREATE OR REPLACE VIEW mart.push_day AS
 WITH firsts AS (
   SELECT
+    account,
     received_on AS day,
     first_delivered_at > "timestamp" + INTERVAL '1 minute' AS is_late,
     "timestamp" < max("timestamp") OVER (
-      PARTITION BY received_on ORDER BY first_delivered_at, delivery_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+      PARTITION BY account, received_on ORDER BY first_delivered_at, delivery_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
     ) AS is_out_of_order
   FROM warehouse.fact_push_message
 ), messages AS (
   SELECT
+    account,
     day,
     count(*) AS messages,
     sum(CASE WHEN is_late THEN 1 ELSE 0 END) AS late,
     sum(CASE WHEN is_out_of_order THEN 1 ELSE 0 END) AS out_of_order
   FROM firsts
-  GROUP BY day
+  GROUP BY account, day
 ), deliveries AS (
-  SELECT received_on AS day, count(*) AS deliveries FROM warehouse.push_delivery GROUP BY received_on
+  SELECT account, received_on AS day, count(*) AS deliveries FROM warehouse.push_delivery GROUP BY account, received_on
 ), missing AS (
-  SELECT ended.end_seen_on AS day, count(*) AS missing
+  SELECT ended.account, ended.end_seen_on AS day, count(*) AS missing
   FROM mart.process AS ended
   WHERE ended.started_here
     AND ended.end_seen + INTERVAL '20 minutes' < CURRENT_TIMESTAMP
     AND EXISTS (
       SELECT 1 FROM warehouse.subscription_version AS asked
-      WHERE asked.resources::VARCHAR LIKE '%"PROCESS_STATUS"%'
+      WHERE asked.account = ended.account AND asked.resources::VARCHAR LIKE '%"PROCESS_STATUS"%'
         AND asked.valid_from <= ended.end_seen
         AND (asked.valid_to IS NULL OR asked.valid_to > ended.end_seen)
     )
     AND NOT EXISTS (
       SELECT 1 FROM warehouse.fact_push_message AS message
-      WHERE message.resource = 'PROCESS_STATUS' AND message.resource_id = ended.process_status_id
+      WHERE message.account = ended.account AND message.resource = 'PROCESS_STATUS' AND message.resource_id = ended.process_status_id
     )
-  GROUP BY ended.end_seen_on
+  GROUP BY ended.account, ended.end_seen_on
 ), days AS (
-  SELECT day FROM messages UNION SELECT day FROM deliveries UNION SELECT day FROM missing
+  SELECT account, day FROM messages UNION SELECT account, day FROM deliveries UNION SELECT account, day FROM missing
 )
 SELECT
+  days.account,
   days.day,
   CAST(coalesce(messages.messages, 0) AS BIGINT) AS messages,
   CAST(coalesce(deliveries.deliveries, 0) AS BIGINT) AS deliveries,
@@ -49,6 +52,6 @@ SELECT
   CAST(coalesce(messages.late, 0) AS BIGINT) AS late,
   CAST(coalesce(missing.missing, 0) AS BIGINT) AS missing
 FROM days
-LEFT JOIN messages ON messages.day = days.day
-LEFT JOIN deliveries ON deliveries.day = days.day
-LEFT JOIN missing ON missing.day = days.day;
+LEFT JOIN messages ON messages.account = days.account AND messages.day = days.day
+LEFT JOIN deliveries ON deliveries.account = days.account AND deliveries.day = days.day
+LEFT JOIN missing ON missing.account = days.account AND missing.day = days.day;

@@ -11,7 +11,7 @@ WITH rate AS NOT MATERIALIZED (
 ),
 rated AS (
   SELECT
-    item.order_date, item.order_id, item.order_item_id, item.site_code, item.sub_id, item.product_id, product_ean.ean,
+    item.account, item.order_date, item.order_id, item.order_item_id, item.site_code, item.sub_id, item.product_id, product_ean.ean,
     item.quantity, item.price_incl_vat AS unit_price,
     CASE WHEN asked.ean IS NULL THEN plain.fixed_amount ELSE asked.fixed_amount END AS fixed_amount,
     CASE WHEN asked.ean IS NULL THEN plain.percentage ELSE asked.percentage END AS percentage,
@@ -23,12 +23,13 @@ rated AS (
     item.commission_percentage,
     item.price_excl_vat * item.quantity AS revenue_excl_vat
   FROM warehouse.fact_order_item AS item
-  LEFT JOIN warehouse.product_ean AS product_ean ON product_ean.product_id = item.product_id
+  LEFT JOIN warehouse.product_ean AS product_ean
+    ON product_ean.account = item.account AND product_ean.product_id = item.product_id
   LEFT JOIN rate AS asked
-    ON asked.ean = product_ean.ean AND asked.asked_price = item.price_incl_vat
+    ON asked.account = item.account AND asked.ean = product_ean.ean AND asked.asked_price = item.price_incl_vat
     AND asked.first_day <= item.order_date AND asked.last_day >= item.order_date AND asked.total_cost IS NOT NULL
   LEFT JOIN rate AS plain
-    ON plain.ean = product_ean.ean AND plain.asked_price IS NULL
+    ON plain.account = item.account AND plain.ean = product_ean.ean AND plain.asked_price IS NULL
     AND plain.first_day <= item.order_date AND plain.last_day >= item.order_date
   WHERE coalesce(item.status_group, 'unknown') <> 'rejected' AND coalesce(item.quantity, 1) > 0
 ),
@@ -38,7 +39,7 @@ reduced AS (
     (
       SELECT max(struct_pack(line.cost_reduction, line.source, line.maximum_price))
       FROM warehouse.reduction_in_force AS line
-      WHERE line.ean = rated.ean AND line.first_day <= rated.order_date AND line.last_day >= rated.order_date
+      WHERE line.account = rated.account AND line.ean = rated.ean AND line.first_day <= rated.order_date AND line.last_day >= rated.order_date
         AND coalesce(line.maximum_price, CAST(999999999999 AS DECIMAL(18,6))) >= rated.unit_price
         AND line.cost_reduction > 0
     ) AS reduction
@@ -56,7 +57,7 @@ expected AS (
   FROM reduced
 )
 SELECT
-  order_date, order_id, order_item_id, site_code, sub_id, product_id, ean, quantity, unit_price,
+  account, order_date, order_id, order_item_id, site_code, sub_id, product_id, ean, quantity, unit_price,
   fixed_amount AS rate_fixed_amount,
   percentage AS rate_percentage,
   valid_from AS rate_valid_from,

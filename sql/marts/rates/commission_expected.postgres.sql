@@ -11,8 +11,8 @@ WITH rate AS NOT MATERIALIZED (
   WHERE condition = 'NEW' AND outcome = 'found'
 ),
 rated AS (
-  SELECT DISTINCT ON (item.order_date, item.order_id, item.order_item_id)
-    item.order_date, item.order_id, item.order_item_id, item.site_code, item.sub_id, item.product_id, product_ean.ean,
+  SELECT DISTINCT ON (item.order_date, item.order_id COLLATE "C", item.order_item_id COLLATE "C", item.account)
+    item.account, item.order_date, item.order_id, item.order_item_id, item.site_code, item.sub_id, item.product_id, product_ean.ean,
     item.quantity, item.price_incl_vat AS unit_price,
     CASE WHEN asked.ean IS NULL THEN plain.fixed_amount ELSE asked.fixed_amount END AS fixed_amount,
     CASE WHEN asked.ean IS NULL THEN plain.percentage ELSE asked.percentage END AS percentage,
@@ -25,18 +25,19 @@ rated AS (
     item.price_excl_vat * item.quantity AS revenue_excl_vat,
     line.cost_reduction, line.source, line.maximum_price
   FROM warehouse.fact_order_item AS item
-  LEFT JOIN warehouse.product_ean AS product_ean ON product_ean.product_id = item.product_id
+  LEFT JOIN warehouse.product_ean AS product_ean
+    ON product_ean.account = item.account AND product_ean.product_id = item.product_id
   LEFT JOIN rate AS asked
-    ON asked.ean = product_ean.ean AND asked.asked_price = item.price_incl_vat
+    ON asked.account = item.account AND asked.ean = product_ean.ean AND asked.asked_price = item.price_incl_vat
     AND asked.first_day <= item.order_date AND asked.last_day >= item.order_date AND asked.total_cost IS NOT NULL
   LEFT JOIN rate AS plain
-    ON plain.ean = product_ean.ean AND plain.asked_price IS NULL
+    ON plain.account = item.account AND plain.ean = product_ean.ean AND plain.asked_price IS NULL
     AND plain.first_day <= item.order_date AND plain.last_day >= item.order_date
   LEFT JOIN warehouse.reduction_in_force AS line
-    ON line.ean = product_ean.ean AND line.first_day <= item.order_date AND line.last_day >= item.order_date
+    ON line.account = item.account AND line.ean = product_ean.ean AND line.first_day <= item.order_date AND line.last_day >= item.order_date
     AND (line.maximum_price IS NULL OR line.maximum_price >= item.price_incl_vat) AND line.cost_reduction > 0
   WHERE coalesce(item.status_group, 'unknown') <> 'rejected' AND coalesce(item.quantity, 1) > 0
-  ORDER BY item.order_date, item.order_id, item.order_item_id,
+  ORDER BY item.order_date, item.order_id COLLATE "C", item.order_item_id COLLATE "C", item.account,
     line.cost_reduction DESC NULLS LAST, line.source DESC, line.maximum_price DESC
 ),
 expected AS (
@@ -51,7 +52,7 @@ expected AS (
   FROM rated
 )
 SELECT
-  order_date, order_id, order_item_id, site_code, sub_id, product_id, ean, quantity, unit_price,
+  account, order_date, order_id, order_item_id, site_code, sub_id, product_id, ean, quantity, unit_price,
   fixed_amount AS rate_fixed_amount,
   percentage AS rate_percentage,
   valid_from AS rate_valid_from,

@@ -4,23 +4,23 @@
 CREATE OR REPLACE VIEW mart.reduction AS
 WITH files AS (
   SELECT
+    account,
     observed_from AS fetched_at,
     max(file_name) AS file_name,
-    lag(max(file_name)) OVER (ORDER BY observed_from) AS file_before
+    lag(max(file_name)) OVER (PARTITION BY account ORDER BY observed_from) AS file_before,
+    lead(observed_from) OVER (PARTITION BY account ORDER BY observed_from) IS NULL AS is_newest
   FROM warehouse.reductions_file
-  GROUP BY observed_from
+  GROUP BY account, observed_from
 )
 SELECT
+  line.account,
   line.ean,
   line.maximum_price,
   line.cost_reduction,
   line.start_date,
   line.end_date,
   line.file_name AS first_file,
-  CASE
-    WHEN line.valid_to IS NOT NULL THEN files.file_before
-    ELSE (SELECT file_name FROM files ORDER BY fetched_at DESC LIMIT 1)
-  END AS last_file,
+  CASE WHEN line.valid_to IS NOT NULL THEN ended.file_before ELSE newest.file_name END AS last_file,
   line.valid_to IS NULL AS is_current,
   line.observed_on,
   line.valid_from,
@@ -29,4 +29,5 @@ SELECT
   line.fetch_id,
   line.loaded_at
 FROM warehouse.fact_reduction_version AS line
-LEFT JOIN files ON files.fetched_at = line.valid_to;
+LEFT JOIN files AS ended ON ended.account = line.account AND ended.fetched_at = line.valid_to
+LEFT JOIN files AS newest ON newest.account = line.account AND newest.is_newest;

@@ -1,6 +1,7 @@
 CREATE OR REPLACE VIEW mart.daily_performance AS
 WITH sums AS (
   SELECT
+    account,
     promotion_date AS day,
     site_code,
     frame_type,
@@ -13,7 +14,7 @@ WITH sums AS (
     CAST(coalesce(sum(revenue_incl_vat), 0) AS numeric(38,6)) AS revenue_incl_vat,
     CAST(coalesce(sum(commission), 0) AS numeric(38,6)) AS commission
   FROM warehouse.fact_promotion_day
-  GROUP BY promotion_date, site_code, frame_type, name, sub_id
+  GROUP BY account, promotion_date, site_code, frame_type, name, sub_id
 )
 SELECT
   *,

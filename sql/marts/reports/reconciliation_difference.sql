@@ -1,5 +1,5 @@
 CREATE OR REPLACE VIEW mart.reconciliation_difference AS
-SELECT day, site_code, frame_type, name, sub_id, said.pair, said.measure, said.told, said.orders_say, said.difference, said.class
+SELECT account, day, site_code, frame_type, name, sub_id, said.pair, said.measure, said.told, said.orders_say, said.difference, said.class
 FROM mart.reconciliation CROSS JOIN LATERAL (
   VALUES
     ('promotions', 'orders', CAST(promotions_orders AS numeric(38,6)), CAST(orders_orders AS numeric(38,6)), CAST(orders_difference AS numeric(38,6)), promotions_class),

@@ -1,16 +1,19 @@
 CREATE OR REPLACE VIEW mart.sub_id_profit AS
-WITH reported AS (
+WITH grammar AS MATERIALIZED (
+  SELECT account, CAST(value AS jsonb) AS parts FROM etl.setting WHERE name = 'sub_ids.parts'
+),
+reported AS (
   SELECT
-    promotion_date AS day, site_code, sub_id,
+    account, promotion_date AS day, site_code, sub_id,
     sum(clicks) AS clicks, sum(impressions) AS impressions, sum(orders) AS orders,
     CAST(0 AS bigint) AS items, CAST(0 AS bigint) AS approved_items, CAST(0 AS bigint) AS rejected_items, CAST(NULL AS numeric(38,6)) AS quantity,
     CAST(NULL AS numeric(38,6)) AS revenue_excl_vat, CAST(NULL AS numeric(38,6)) AS commission, CAST(NULL AS numeric(38,6)) AS approved_commission,
     CAST(NULL AS numeric(38,6)) AS lost_commission, CAST(NULL AS numeric(38,6)) AS paid_commission
   FROM warehouse.fact_promotion_day
-  GROUP BY promotion_date, site_code, sub_id
+  GROUP BY account, promotion_date, site_code, sub_id
   UNION ALL
   SELECT
-    order_date, site_code, sub_id, NULL, NULL, NULL,
+    account, order_date, site_code, sub_id, NULL, NULL, NULL,
     count(*),
     count(*) FILTER (WHERE status_group = 'approved'),
     count(*) FILTER (WHERE status_group = 'rejected'),
@@ -21,10 +24,11 @@ WITH reported AS (
     sum(commission) FILTER (WHERE status_group = 'rejected'),
     sum(commission) FILTER (WHERE status_group = 'approved' AND approved_for_payment)
   FROM warehouse.fact_order_item
-  GROUP BY order_date, site_code, sub_id
+  GROUP BY account, order_date, site_code, sub_id
 ),
 sums AS (
   SELECT
+    account,
     day,
     site_code,
     sub_id,
@@ -41,13 +45,14 @@ sums AS (
     CAST(coalesce(sum(lost_commission), 0) AS numeric(38,6)) AS lost_commission,
     CAST(coalesce(sum(paid_commission), 0) AS numeric(38,6)) AS paid_commission
   FROM reported
-  GROUP BY day, site_code, sub_id
+  GROUP BY account, day, site_code, sub_id
 )
 SELECT
+  sums.account,
   day,
   site_code,
   sub_id,
-  (warehouse.sub_id_reading(sub_id, (SELECT CAST(value AS jsonb) FROM etl.setting WHERE name = 'sub_ids.parts'))).parts AS parts,
+  (warehouse.sub_id_reading(sub_id, grammar.parts)).parts AS parts,
   clicks,
   impressions,
   orders,
@@ -67,4 +72,4 @@ SELECT
   CAST(revenue_excl_vat AS double precision) / nullif(CAST(orders AS double precision), 0) AS aov,
   CAST(approved_items AS double precision) / nullif(CAST((approved_items + rejected_items) AS double precision), 0) AS approval_rate,
   CAST(rejected_items AS double precision) / nullif(CAST((approved_items + rejected_items) AS double precision), 0) AS reversal_rate
-FROM sums;
+FROM sums LEFT JOIN grammar ON grammar.account = sums.account;

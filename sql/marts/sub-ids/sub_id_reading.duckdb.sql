@@ -42,7 +42,3 @@ CREATE OR REPLACE MACRO warehouse.sub_id_reading(sub_id, grammar) AS (
   FROM reading
   WHERE is_last OR NOT is_read
 );
-
-CREATE OR REPLACE MACRO warehouse.sub_id_parts(sub_id) AS warehouse.sub_id_reading(sub_id, (SELECT value FROM etl.setting WHERE name = 'sub_ids.parts')).parts;
-
-CREATE OR REPLACE MACRO warehouse.sub_id_unread_part(sub_id) AS warehouse.sub_id_reading(sub_id, (SELECT value FROM etl.setting WHERE name = 'sub_ids.parts')).unread_part;

@@ -26,6 +26,7 @@ export interface Mart {
 
 const FILE = /^[a-z0-9_]+(?:\.(duckdb|postgres))?\.sql$/;
 const MADE = /^CREATE OR REPLACE (VIEW|FUNCTION|MACRO) ([a-z_]+\.[a-z_0-9]+)(?:\([^)]*\) AS (TABLE)\b)?/gm;
+const FUNCTION = /^CREATE OR REPLACE FUNCTION (\S+)\(([^)]*)\)\s+RETURNS (SETOF )?[^$]*\$\$\s*([^$]*?)\s*\$\$/gm;
 const INDEX = /^CREATE INDEX IF NOT EXISTS (\w+) ON warehouse\.(\w+)\s*\((\w+)[^;]*;/gm;
 
 /** The views and functions of an engine, each behind those that it reads. */
@@ -56,9 +57,16 @@ export async function readMarts(engine: SqlDialect, pipelines: readonly Pipeline
 function inWordsOf(engine: SqlDialect, text: string): string {
   if (engine === 'postgres') return text;
   return text
+    .replaceAll(FUNCTION, asMacro)
     .replaceAll(/\bwarehouse\./g, 'main.')
     .replaceAll(/\bjsonb\b/g, 'json')
     .replaceAll(/ COLLATE "\w+"/g, '');
+}
+
+/** What Postgres has as a function in SQL. Arguments of a macro have no types, or it would refuse the text of a date: its text casts them. */
+function asMacro(_: string, name: string, args: string, rows: string | undefined, body: string): string {
+  const names = args.split(', ').map((arg) => arg.replace(/ .*/, ''));
+  return `CREATE OR REPLACE MACRO ${name}(${names.join(', ')}) AS ${rows ? `TABLE ${body}` : `(${body})`}`;
 }
 
 function inOrder(marts: readonly Mart[]): Mart[] {

@@ -1,4 +1,5 @@
 /** What the page asks a warehouse: reconciliation, drift and the days that it shows on. Each of the first target that can be asked. */
+import { ACCOUNT } from '../../../core/account.ts';
 import { isoTime } from '../../../core/clock.ts';
 import { addDays, type Day } from '../../../core/days.ts';
 import { quoteText } from '../../../engine/duckdb.ts';
@@ -41,7 +42,7 @@ function reconciliationSql(since: Day): string {
   return `SELECT CAST(day AS VARCHAR), class, count(*),
       ${furthest('commission_promotions_orders', 'commission_commissions_orders')},
       ${furthest('excl_vat_promotions_orders', 'excl_vat_commissions_orders')}
-    FROM mart.reconciliation WHERE day >= DATE ${quoteText(since)} GROUP BY day, class ORDER BY day DESC, class`;
+    FROM mart.reconciliation WHERE account = ${quoteText(ACCOUNT)} AND day >= DATE ${quoteText(since)} GROUP BY day, class ORDER BY day DESC, class`;
 }
 
 function reconciliationRow([day, group, groups, commission, revenue]: QueryResult['rows'][number]): ReconciliationRow {
@@ -56,7 +57,7 @@ function reconciliationRow([day, group, groups, commission, revenue]: QueryResul
 
 function driftSql(since: Day): string {
   return `SELECT pipeline, kind, field, count, example, CAST(floor(extract(epoch FROM first_seen_at) * 1000) AS BIGINT)
-    FROM etl.drift WHERE last_seen_at >= DATE ${quoteText(since)} ORDER BY last_seen_at DESC, pipeline, kind, field`;
+    FROM etl.drift WHERE account = ${quoteText(ACCOUNT)} AND last_seen_at >= DATE ${quoteText(since)} ORDER BY last_seen_at DESC, pipeline, kind, field`;
 }
 
 function driftRow([
@@ -78,8 +79,8 @@ function driftRow([
 }
 
 const DRIFTED_SQL = `SELECT DISTINCT r.pipeline, CAST(r.slice_day AS VARCHAR)
-  FROM etl.receipt r JOIN etl.drift_by_fetch d ON d.pipeline = r.pipeline AND d.fetch_id = r.fetch_id
-  WHERE r.superseded_at IS NULL`;
+  FROM etl.receipt r JOIN etl.drift_by_fetch d ON d.account = r.account AND d.pipeline = r.pipeline AND d.fetch_id = r.fetch_id
+  WHERE r.account = ${quoteText(ACCOUNT)} AND r.superseded_at IS NULL`;
 
 /** Days whose current content came with an answer that showed drift. */
 async function driftedDays(context: RunContext): Promise<ReadonlyMap<string, ReadonlySet<Day>>> {

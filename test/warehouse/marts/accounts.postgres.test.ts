@@ -1,0 +1,4 @@
+import { postgresWarehouse } from '../postgres/warehouse.ts';
+import { accountsApart } from './accounts.ts';
+
+accountsApart(postgresWarehouse);
