@@ -10,13 +10,23 @@ import type { SqlDialect } from '../target-name.ts';
 /** Name with its schema → a hash of its definition. Functions of one name are one. */
 export type Definitions = ReadonlyMap<string, string>;
 
+/**
+ * As DuckDB writes what it has read: the text of a view is another one before and after it was read back from the file (types, lambdas,
+ * parentheses), and both are read alike.
+ */
 const OF_DUCKDB = sql<Defined>`(
-  SELECT schema_name || '.' || view_name AS name, sql AS definition
-  FROM duckdb_views() WHERE database_name = 'warehouse' AND NOT internal
+  WITH views AS (
+    SELECT schema_name || '.' || view_name AS name, regexp_replace(sql, '^CREATE VIEW [^(]*?(?:[(][^)]*[)] )?AS ', '', 'i') AS query
+    FROM duckdb_views() WHERE database_name = 'warehouse' AND NOT internal
+  ), functions AS (
+    SELECT schema_name || '.' || function_name AS name, concat_ws('|', function_type, CAST(parameters AS VARCHAR)) AS head,
+      CASE function_type WHEN 'table_macro' THEN macro_definition ELSE 'SELECT ' || macro_definition END AS query
+    FROM duckdb_functions() WHERE database_name = 'warehouse' AND NOT internal
+  )
+  SELECT name, json_deserialize_sql(json_serialize_sql(query)) AS definition FROM views
   UNION ALL
-  SELECT schema_name || '.' || function_name, 
-    string_agg(concat_ws('|', function_type, CAST(parameters AS VARCHAR), macro_definition), ';' ORDER BY macro_definition)
-  FROM duckdb_functions() WHERE database_name = 'warehouse' AND NOT internal GROUP BY 1)`;
+  SELECT name, string_agg(concat_ws('|', head, json_deserialize_sql(json_serialize_sql(query))), ';' ORDER BY query)
+  FROM functions GROUP BY 1)`;
 
 const OF_POSTGRES = sql<Defined>`(
   SELECT nspname || '.' || relname AS name,
@@ -36,19 +46,7 @@ interface Defined {
 export async function definitionsIn(db: Bookkeeping, engine: SqlDialect): Promise<Definitions> {
   const found = engine === 'duckdb' ? await ask(db, OF_DUCKDB) : await ofPostgres(db);
   const hash = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 32);
-  return new Map(found.map(({ name, definition }) => [name, hash(settled(definition))]));
-}
-
-/**
- * The same before and after DuckDB has read a view back from its file: it spells types, lambdas, cross joins and parentheses otherwise then.
- * So another nesting of the same words would not be seen.
- */
-function settled(definition: string): string {
-  return definition
-    .toLowerCase()
-    .replaceAll(/[\s"()]|\bnot materialized\b/g, '')
-    .replaceAll('crossjoin', ',')
-    .replaceAll(/lambda([a-z_,]+):/g, '$1->');
+  return new Map(found.map(({ name, definition }) => [name, hash(definition)]));
 }
 
 function ask(db: Bookkeeping, relation: RawBuilder<Defined>): Promise<Defined[]> {
