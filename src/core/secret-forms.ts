@@ -32,7 +32,16 @@ export interface SecretForm {
 }
 
 /** The secrets, plain or as a URL, JSON or base64 would write them; the longest first, or a short one inside a long one would leave its rest. */
-export function secretForms(secrets: readonly string[]): SecretForm[] {
+export function secretForms(secrets: readonly string[]): readonly SecretForm[] {
+  if (secrets.length !== last.of.length || secrets.some((secret, i) => secret !== last.of[i]))
+    last = { of: [...secrets], forms: formsOf(secrets) };
+  return last.forms;
+}
+
+/** A client asks for those of the same secrets with every call, and to make them takes longer than to look for them. */
+let last: { readonly of: readonly string[]; readonly forms: readonly SecretForm[] } = { of: [], forms: [] };
+
+function formsOf(secrets: readonly string[]): SecretForm[] {
   const forms = new Map<string, SecretForm>();
   for (const secret of secrets)
     if (secret.length >= SHORTEST_SECRET)

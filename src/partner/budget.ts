@@ -68,7 +68,7 @@ export class SharedBudget {
     this.limit(limits);
     const taken: CountedCall[] = [];
     try {
-      await changeBudget(this.state, this.endpoint, (found) => {
+      await changeBudget(this.state, this.named, (found) => {
         this.look(found);
         const room = this.heldUntilMs > this.clock.now() ? 0 : Math.min(want, this.room());
         for (let i = 0; i < room; i++) taken.push({ sentMs: null, leavesMs: Number.POSITIVE_INFINITY });
@@ -120,7 +120,7 @@ export class SharedBudget {
     this.heldUntilMs = cappedMs;
     this.heldWhy = why;
     if (cappedMs - nowMs < SHORTEST_SHARED_HOLD_MS) return;
-    await changeBudget(this.state, this.endpoint, (found) => ({
+    await changeBudget(this.state, { ...this.named, isLong: true }, (found) => ({
       ...found,
       heldUntilMs: Math.max(found.heldUntilMs, cappedMs),
     }));
@@ -144,7 +144,7 @@ export class SharedBudget {
   /** Tells the others when our calls leave, where no `take` will. */
   async publish(): Promise<void> {
     if (!this.isStale) return;
-    await changeBudget(this.state, this.endpoint, (found) => {
+    await changeBudget(this.state, this.named, (found) => {
       this.look(found);
       return this.written(0);
     });
@@ -152,6 +152,10 @@ export class SharedBudget {
 
   private get isLong(): boolean {
     return this.limits !== null && this.limits.perSeconds >= LONG_FROM_SECONDS;
+  }
+
+  private get named() {
+    return { endpoint: this.endpoint, isLong: this.isLong };
   }
 
   private get windowMs(): number {
@@ -173,9 +177,10 @@ export class SharedBudget {
     this.sweep();
     const others: Asker[] = [];
     for (const asker of askers) {
-      const leavesMs = asker.leavesMs.filter((ms) => ms > nowMs).map((ms) => this.notAhead(ms));
+      if (asker.id === this.id) continue;
+      const leavesMs = asker.leavesMs.filter((ms) => ms > nowMs).map((ms) => this.notAhead(ms, nowMs));
       const demand = Math.abs(nowMs - asker.seenMs) < LAPSE_MS ? asker.demand : 0;
-      if (asker.id !== this.id && (demand > 0 || leavesMs.length > 0)) others.push({ ...asker, demand, leavesMs });
+      if (demand > 0 || leavesMs.length > 0) others.push({ ...asker, demand, leavesMs });
     }
     this.others = others;
     this.lookedMs = nowMs;
@@ -203,14 +208,13 @@ export class SharedBudget {
   private sweep(): void {
     const nowMs = this.clock.now();
     for (const call of this.own) {
-      if (call.sentMs !== null) call.leavesMs = this.notAhead(call.leavesMs);
+      if (call.sentMs !== null) call.leavesMs = this.notAhead(call.leavesMs, nowMs);
       if (call.leavesMs <= nowMs) this.own.delete(call);
     }
   }
 
   /** A call of the future was made before the clock was set back: it counts as made just now. */
-  private notAhead(leavesMs: number): number {
-    const nowMs = this.clock.now();
+  private notAhead(leavesMs: number, nowMs: number): number {
     const isAhead = leavesMs > nowMs + this.windowMs + LATE_MS;
     return isAhead ? nowMs + this.windowMs + Math.ceil(this.margin.unansweredMs) : leavesMs;
   }

@@ -21,9 +21,18 @@ export interface Budget {
   readonly askers: readonly Asker[];
 }
 
-/** Puts what `change` makes of the endpoint's budget in its place, alone among all processes. */
-export async function changeBudget(state: State, endpoint: string, change: (found: Budget) => Budget): Promise<void> {
-  await state.write(async (tx) => {
+/**
+ * Puts what `change` makes of the endpoint's budget in its place, alone among all processes. `isLong`: its window is longer than a machine
+ * takes to start again, so it must be known then; of a second's budget nothing counts any more, and to sync each call would take longer
+ * than the rest of it.
+ */
+export async function changeBudget(
+  state: State,
+  { endpoint, isLong }: { readonly endpoint: string; readonly isLong: boolean },
+  change: (found: Budget) => Budget,
+): Promise<void> {
+  const write = isLong ? state.write : state.writeUnsynced;
+  await write(async (tx) => {
     const { heldUntilMs, askers } = change(await readBudget(tx, endpoint));
     const row = { held_until: heldUntilMs === 0 ? null : isoTime(heldUntilMs), askers: JSON.stringify(askers) };
     await tx

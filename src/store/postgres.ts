@@ -39,20 +39,23 @@ export async function openPostgresState(url: string, mayMake: () => Promise<void
   });
   pool.on('error', () => undefined); // an idle connection was cut: the next query opens another one, or says why it cannot.
   const db = new Kysely<StateTables>({ dialect: new PostgresDialect({ pool }) });
+  const write = <T>(work: (tx: StateTransaction) => Promise<T>, isSynced: boolean): Promise<T> =>
+    db
+      .transaction()
+      .execute(async (tx) => {
+        if (!isSynced) await sql`SET LOCAL synchronous_commit = off`.execute(tx);
+        await sql`SELECT pg_advisory_xact_lock(${sql.lit(WRITER_LOCK)})`.execute(tx);
+        if (currentGeneration() !== null) demandNewest(await readMemo(tx, generationMemo(RUN_LOCK), z.int()));
+        return work(tx);
+      })
+      .catch((error: unknown) => {
+        throw sorted(error);
+      });
   const state: State = {
     engine: 'postgres',
     db,
-    write: (work) =>
-      db
-        .transaction()
-        .execute(async (tx) => {
-          await sql`SELECT pg_advisory_xact_lock(${sql.lit(WRITER_LOCK)})`.execute(tx);
-          if (currentGeneration() !== null) demandNewest(await readMemo(tx, generationMemo(RUN_LOCK), z.int()));
-          return work(tx);
-        })
-        .catch((error: unknown) => {
-          throw sorted(error);
-        }),
+    write: (work) => write(work, true),
+    writeUnsynced: (work) => write(work, false),
     elements: (json) => sql`jsonb_array_elements(cast(${json} AS jsonb)) AS each(value)`,
     file: null,
     compact: async () => {

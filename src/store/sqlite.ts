@@ -30,6 +30,9 @@ const kept = new Set<Database.Database>();
 /** How long a statement waits for the transactions of other processes. */
 const BUSY_MS = 10_000;
 const LONGEST_PAUSE_MS = 16;
+/** Prepared statements that are kept, and up to which length: those of many rows come seldom. */
+const MOST_KEPT = 64;
+const LONGEST_KEPT = 2000;
 /** Beginnings of the codes with which SQLite says that the file is damaged. */
 const DAMAGED = ['SQLITE_CORRUPT', 'SQLITE_NOTADB'];
 
@@ -49,6 +52,16 @@ export async function openSqliteState(file: string, mayMake: () => Promise<void>
     engine: 'sqlite',
     db,
     write: (work) => db.transaction().execute(work),
+    writeUnsynced: (work) =>
+      // How a commit is synced cannot be changed inside of a transaction; the connection is this one's until the end.
+      db.connection().execute(async (connection) => {
+        database.pragma('synchronous = NORMAL');
+        try {
+          return await connection.transaction().execute(work);
+        } finally {
+          database.pragma('synchronous = FULL');
+        }
+      }),
     elements: (json) => sql`json_each(${json})`,
     file: {
       path: file,
@@ -203,6 +216,8 @@ class PatientDriver extends SqliteDriver {
 class PatientConnection implements DatabaseConnection {
   private readonly database: Database.Database;
   private readonly file: string;
+  /** Those that were used last, by their text: to prepare one takes as long as to run it. */
+  private readonly statements = new Map<string, Database.Statement>();
 
   constructor(database: Database.Database, file: string) {
     this.database = database;
@@ -216,10 +231,21 @@ class PatientConnection implements DatabaseConnection {
 
   /** One statement for all tries: the next try resets what the one before has begun. */
   async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
-    const statement = await this.patiently(() => this.database.prepare(sql));
-    if (statement.reader) return { rows: await this.patiently(() => statement.all(parameters) as R[]) };
-    const { changes } = await this.patiently(() => statement.run(parameters));
-    return { rows: [], numAffectedRows: BigInt(changes) };
+    const known = this.statements.get(sql);
+    // Out of the list while it is at work: one that has failed is not used again.
+    this.statements.delete(sql);
+    const statement = known ?? (await this.patiently(() => this.database.prepare(sql)));
+    const result = statement.reader
+      ? { rows: await this.patiently(() => statement.all(parameters) as R[]) }
+      : { rows: [], numAffectedRows: BigInt((await this.patiently(() => statement.run(parameters))).changes) };
+    this.keep(sql, statement);
+    return result;
+  }
+
+  private keep(sql: string, statement: Database.Statement): void {
+    if (sql.length > LONGEST_KEPT) return;
+    this.statements.set(sql, statement);
+    for (const [oldest] of this.statements) if (this.statements.size > MOST_KEPT) this.statements.delete(oldest);
   }
 
   // biome-ignore lint/correctness/useYield: nothing here is read as a stream.

@@ -4,7 +4,8 @@
  *
  * Writing goes through `write`, whose transactions come one after the other in all processes: SQLite has one writer, and in Postgres
  * each takes the same advisory lock. So what a transaction has read cannot be changed by another one before it commits.
- * Reading never waits for a writer (SQLite in WAL mode). A committed transaction is on disk (`synchronous=FULL`).
+ * Reading never waits for a writer (SQLite in WAL mode). A committed transaction is on disk (`synchronous=FULL`),
+ * but for those of `writeUnsynced`.
  */
 import type { Kysely, RawBuilder, Transaction } from 'kysely';
 import type { StateTables } from './tables.ts';
@@ -18,6 +19,11 @@ export interface State {
   readonly db: StateDb;
   /** Commits when `work` resolves, rolls back when it throws. Keep it short: whoever wants to write waits for it. */
   write<T>(work: (tx: StateTransaction) => Promise<T>): Promise<T>;
+  /**
+   * The same without waiting for the disk: what is committed outlives this process, however it ends, and may be lost with the machine. For
+   * what is worth nothing after a restart of it.
+   */
+  writeUnsynced<T>(work: (tx: StateTransaction) => Promise<T>): Promise<T>;
   /** A FROM item with a row for each element of a JSON array, in column `value`; many rows go in as one parameter. */
   elements(json: string): RawBuilder<{ readonly value: unknown }>;
   /** Where it is one: a server proves and backs up its databases by its own means. */

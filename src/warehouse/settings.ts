@@ -7,6 +7,7 @@ import { assert, EtlError } from '../core/errors.ts';
 import { subIdParts } from '../core/sub-id-grammar.ts';
 import { currentGeneration, demandNewest } from '../store/locks.ts';
 import type { Bookkeeping } from './bookkeeping.ts';
+import type { TargetName } from './target-name.ts';
 
 export interface WarehouseSettings {
   /** As in the settings file, checked; null: sub-IDs are not taken apart. */
@@ -32,7 +33,11 @@ export async function settingsDiffer(db: Bookkeeping, wanted: WarehouseSettings)
 export const GENERATION = 'generation';
 
 /** For the holder of the publishing lock, before anything is loaded. Errors: `failed/other_installation`, `locked/overtaken`. */
-export async function demandOwn(db: Bookkeeping, { installation }: WarehouseSettings): Promise<void> {
+export async function demandOwn(
+  db: Bookkeeping,
+  { installation }: WarehouseSettings,
+  target: TargetName,
+): Promise<void> {
   const found = await recorded(db);
   demandNewest(found.has(GENERATION) ? Number(found.get(GENERATION)) : null);
   const there = found.get(INSTALLATION);
@@ -42,7 +47,7 @@ export async function demandOwn(db: Bookkeeping, { installation }: WarehouseSett
     'other_installation',
     'this warehouse is filled by another installation of partner-etl',
     {
-      hint: 'give each a database, or a targets.ducklake.schema, of its own; where this one is to take it over, and what the other has loaded is to go: partner-etl rebuild --target NAME',
+      hint: `give each a database, or a targets.ducklake.schema, of its own; where this one is to take it over, and what the other has loaded is to go: partner-etl rebuild --target ${target}`,
     },
   );
 }

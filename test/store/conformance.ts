@@ -1,4 +1,5 @@
 /** What every state database must do, whichever engine holds it. */
+import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ACCOUNT } from '../../src/core/account.ts';
 import { systemClock } from '../../src/core/clock.ts';
@@ -64,6 +65,23 @@ export function stateConformance(newPlace: () => Promise<StatePlace>): void {
       expect(await valueIn(state.db)).toBeUndefined();
       await state.write((tx) => set(tx, '2'));
       expect(await valueIn(state.db)).toBe('2');
+    });
+
+    test('one that is not synced is seen by others, takes its turn among them, and leaves the rest as it was', async () => {
+      const states = await Promise.all([open(), open()]);
+      await states[0].write((tx) => set(tx, '0'));
+      const addOne = (tx: StateTransaction) => valueIn(tx).then((value) => set(tx, String(Number(value) + 1)));
+      await Promise.all(
+        states.flatMap((state) =>
+          Array.from({ length: 20 }, (_, i) => (i % 2 ? state.write : state.writeUnsynced)(addOne)),
+        ),
+      );
+      expect(await valueIn(states[1].db)).toBe('40');
+      await expect(states[0].writeUnsynced(() => Promise.reject(new Error('stop')))).rejects.toThrow('stop');
+      const setting = states[0].engine === 'sqlite' ? sql`PRAGMA synchronous` : sql`SHOW synchronous_commit`;
+      expect(Object.values((await setting.execute(states[0].db)).rows[0] as object)).toEqual([
+        states[0].engine === 'sqlite' ? 2 : 'on',
+      ]);
     });
 
     test('what was read in a transaction is not changed by others before it commits', async () => {

@@ -216,7 +216,7 @@ class DuckdbTarget implements Target {
     const changed = await changedSlices({ slices, afresh }, async () => before);
     const isDue = changed.length > 0 || isAlways(publication) || isMigrated;
     if (!isDue && !(await settingsDiffer(db, this.settings))) return { value: NOTHING, isWritten: false };
-    if (!afresh) await demandOwn(db, this.settings);
+    if (!afresh) await demandOwn(db, this.settings, this.name);
     await confine(engine, [...rowFiles(slices), ...rejectFiles(slices)]); // for the sake of checks, which anybody may write
     const checks = duckdbChecks(engine, this.clock, this.name);
     await proveChecks(checks, publication.checks ?? []);

@@ -253,7 +253,7 @@ class PostgresTarget implements Target {
         const changed = await changedSlices({ slices, afresh }, async () => before);
         if (changed.length === 0 && !isAlways(publication) && !(await settingsDiffer(db, this.settings)))
           return NOTHING;
-        if (!afresh) await demandOwn(db, this.settings);
+        if (!afresh) await demandOwn(db, this.settings, this.name);
         const checks = postgresChecks(client);
         await withoutWriting(client, () => proveChecks(checks, publication.checks ?? []));
         const at = isoTime(this.clock.now());
