@@ -111,15 +111,13 @@ function worldOf(
     tokenState: async () => {
       if (config.stateUrl === null && !(await isThere(config.home.database)))
         return ok('none on disk, and none was asked for yet');
-      return ofTokens(config, context, async ({ token }) => judgeToken(await token.state()));
+      return ofTokens(config, context, async ({ token, settings }, state) => {
+        // Before anything is said of the ban: it is over.
+        if (banLifted) await endBan(state, settings, clock.now());
+        return judgeToken(await token.state());
+      });
     },
-    online: online
-      ? () =>
-          ofTokens(config, context, async ({ token, settings }, state) => {
-            if (banLifted) await endBan(state, settings, clock.now());
-            return askOnce(token, context.signal);
-          })
-      : null,
+    online: online ? () => ofTokens(config, context, ({ token }) => askOnce(token, context.signal)) : null,
     service: () => askService(config, context),
   };
 }

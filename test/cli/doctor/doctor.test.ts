@@ -88,6 +88,24 @@ describe('doctor --online', () => {
     });
   });
 
+  test('an address that was banned asks for nothing until somebody says that the ban is lifted, and then all is well', async () => {
+    const { env, sandbox } = await sandboxEnvironment();
+    sandbox.addFault({ endpoint: 'token', kind: 'status', status: 404 });
+    const root = await place();
+    const doctor = async (...words: string[]) => {
+      const { code } = await run(['doctor', '--online', '--json', ...words], {
+        env,
+        cwd: root,
+        packageRoot: root,
+        nowMs: NOW,
+      });
+      return [code, sandbox.stats.calls.token];
+    };
+    expect(await doctor()).toEqual([1, 1]);
+    expect(await doctor()).toEqual([1, 1]);
+    expect(await doctor('--ban-lifted')).toEqual([0, 2]);
+  });
+
   test('without a token no endpoint is called', async () => {
     const { env, sandbox } = await sandboxEnvironment();
     await diagnose({ ...env, PARTNER_CLIENT_SECRET: 'not-the-secret' }, ['--online']);
