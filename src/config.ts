@@ -8,9 +8,9 @@ import { type AlertSettings, alertSecrets, readAlerts } from './config/alerts.ts
 import { type Environment, readEnvironment, readPageToken, secretsIn, variable } from './config/environment.ts';
 import { overlay } from './config/overlay.ts';
 import { callsOf, type Partners, partnersOf, readPairs } from './config/partner.ts';
-import type { PipelineTiming } from './config/pipeline-schema.ts';
 import { type Problem, refuse } from './config/problems.ts';
-import type { Settings } from './config/schema.ts';
+import type { PipelineTiming } from './config/schema/pipelines.ts';
+import type { Settings } from './config/schema/settings.ts';
 import { readSettingsFile } from './config/settings-file.ts';
 import { type TargetSettings, targetsOf } from './config/targets.ts';
 import type { Clock } from './core/clock.ts';

@@ -1,7 +1,7 @@
 /** Where alerts go: the channels of the settings, with the addresses and the password that only the environment knows. */
 import { type Environment, readSecret } from './environment.ts';
 import type { Problem } from './problems.ts';
-import type { Settings } from './schema.ts';
+import type { Settings } from './schema/settings.ts';
 
 type Section = Settings['alerts'];
 

@@ -1,6 +1,6 @@
 /** What the service is known to bear: a budget above it would lead to refusals or a ban. */
 import { isHere } from './address.ts';
-import type { Settings } from './schema.ts';
+import type { Settings } from './schema/settings.ts';
 
 interface Budget {
   readonly calls: number;

@@ -3,9 +3,9 @@ import type { z } from 'zod';
 import type { Pipeline } from '../core/pipeline.ts';
 import { aboveCeilings } from './ceilings.ts';
 import { nearest } from './near-miss.ts';
-import { usualSettings } from './pipeline-schema.ts';
 import { looksSecret, type Problem, showValue } from './problems.ts';
-import { type Settings, settingsSchema } from './schema.ts';
+import { usualSettings } from './schema/pipelines.ts';
+import { type Settings, settingsSchema } from './schema/settings.ts';
 import type { SettingsFile } from './settings-file.ts';
 
 /** By file, then by line: `local.yaml:9` before `local.yaml:10`. */

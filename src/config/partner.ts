@@ -4,9 +4,9 @@ import { AREAS, type Area } from '../core/source.ts';
 import type { Calls, PartnerSettings } from '../partner/settings.ts';
 import { trimAddress } from './address.ts';
 import { type Credentials, type Environment, type FoundCredentials, readCredentials } from './environment.ts';
-import { callsIn } from './pipeline-schema.ts';
 import type { Problem } from './problems.ts';
-import type { Settings } from './schema.ts';
+import { callsIn } from './schema/pipelines.ts';
+import type { Settings } from './schema/settings.ts';
 
 export interface Addresses {
   readonly baseUrl: string | null;

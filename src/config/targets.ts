@@ -6,7 +6,7 @@ import { isSentInClear } from './address.ts';
 import type { Environment, EnvironmentSettings } from './environment.ts';
 import type { Problem } from './problems.ts';
 import { readS3 } from './s3.ts';
-import type { Settings } from './schema.ts';
+import type { Settings } from './schema/settings.ts';
 
 export interface TargetSettings {
   readonly duckdb: boolean;

@@ -14,7 +14,7 @@ import type { Pipeline } from '../core/pipeline.ts';
 import { FileSink } from '../disk/sink.ts';
 import { type Expect, RefusedAnswer, type SplitField, type SplitResult } from '../json/interface.ts';
 import { Splitter } from '../json/splitter.ts';
-import type { RawStore } from '../store/raw.ts';
+import type { RawStore } from '../store/raw/raw.ts';
 
 /** An answer's lines, and what the splitter said of it. */
 export interface SplitAnswer {

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { EtlError } from '../core/errors.ts';
 import { FileSink } from '../disk/sink.ts';
-import type { RawStore } from '../store/raw.ts';
+import type { RawStore } from '../store/raw/raw.ts';
 import { gunzip, type Incoming, inspected, isGzipEncoding } from './answer.ts';
 
 export interface ReceivedFile {

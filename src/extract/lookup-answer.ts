@@ -9,8 +9,8 @@ import { EtlError } from '../core/errors.ts';
 import { LIMITS } from '../core/limits.ts';
 import type { ExactDocument } from '../json/exact-json.ts';
 import { documentOf } from '../sources/body.ts';
-import type { Gatherer, JsonValue } from '../store/gather.ts';
-import type { RawStore } from '../store/raw.ts';
+import type { Gatherer, JsonValue } from '../store/raw/gather.ts';
+import type { RawStore } from '../store/raw/raw.ts';
 import { type Incoming, isGzipEncoding } from './answer.ts';
 
 export interface LookupIncoming extends Incoming {

@@ -9,7 +9,7 @@ import { assert, EtlError } from '../core/errors.ts';
 import type { DriftRecord } from '../core/records.ts';
 import { type ExactJson, exactText, isExactObject } from '../json/exact-json.ts';
 import { DriftCounts, Line, type LineFile, LineSink, rejectRaw } from '../sources/lines.ts';
-import type { StoredDelivery } from '../store/inbox.ts';
+import type { StoredDelivery } from '../store/tables/inbox.ts';
 import { fullTimestamp, type PushMessage, type ReadPushMessage, readPushMessage } from './push-message.ts';
 
 /** What the contract knows; anything else is kept and reported. */

@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { isoTime } from '../core/clock.ts';
 import { EtlError } from '../core/errors.ts';
 import type { Masker } from '../core/masking.ts';
-import type { StoredDelivery } from '../store/inbox.ts';
+import type { StoredDelivery } from '../store/tables/inbox.ts';
 
 const NEWLINE = 0x0a;
 

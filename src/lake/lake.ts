@@ -14,8 +14,8 @@ import { assert, EtlError } from '../core/errors.ts';
 import type { Pipeline } from '../core/pipeline.ts';
 import type { SliceContent } from '../core/records.ts';
 import type { HeldSlice, SliceEntry, Slices } from '../core/slices.ts';
-import { type CheckedSlices, markChecked, type NamedEntry, readSlices, writeSlices } from '../store/slices.ts';
 import type { State } from '../store/state.ts';
+import { type CheckedSlices, markChecked, type NamedEntry, readSlices, writeSlices } from '../store/tables/slices.ts';
 import { fileNameOf, LakeFiles, parseFileName, TREES, type Tree } from './files.ts';
 
 /** Files made elsewhere, by absolute path, that become part of the lake. They are moved, not copied. */

@@ -15,8 +15,8 @@ import type { HeldSlice, SliceEntry, Slices } from '../core/slices.ts';
 import { emptySlice } from '../engine/content.ts';
 import { type Engine, quoteText, readParquet } from '../engine/duckdb.ts';
 import { measureSlice } from '../engine/measure.ts';
-import { forgetSlices, type NamedEntry, readSlices, writeSlices } from '../store/slices.ts';
 import type { State } from '../store/state.ts';
+import { forgetSlices, type NamedEntry, readSlices, writeSlices } from '../store/tables/slices.ts';
 import { digestInName, LakeFiles, parseFileName, TREES, type Tree } from './files.ts';
 
 export interface RecoverInput {

@@ -26,11 +26,11 @@ import { answerTime, exhaustedMs, retryAfterMs } from './answer-headers.ts';
 import { type Call, type Consumed, callUrl, concernOf, isAnswer } from './call.ts';
 import { abortError, givenUp, sortedThrown, totalTimeout, withoutSecrets } from './call-errors.ts';
 import { echoWatch } from './echo.ts';
-import type { Pacing, Turn } from './pacing.ts';
+import type { Pacing, Turn } from './pacing/pacing.ts';
+import { ENDED, passOn } from './pacing/wait.ts';
 import { backoffMs, isPassing, isSafeToRepeat } from './retry.ts';
 import type { EndpointBudget, PartnerSettings } from './settings.ts';
-import type { Token, TokenSource } from './token.ts';
-import { ENDED, passOn } from './wait.ts';
+import type { Token, TokenSource } from './token/token.ts';
 import { type Exchange, Wire } from './wire.ts';
 
 /** How long a pause may be that was named as a date by a clock that may be another one, where the budget spans less. */

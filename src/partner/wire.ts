@@ -11,8 +11,8 @@
 import { buildConnector, type Dispatcher, Pool } from 'undici';
 import type { Clock } from '../core/clock.ts';
 import { EtlError } from '../core/errors.ts';
+import { ENDED, passOn, unlessAborted, within } from './pacing/wait.ts';
 import type { Timeouts } from './settings.ts';
-import { ENDED, passOn, unlessAborted, within } from './wait.ts';
 import { whenSent } from './when-sent.ts';
 
 export interface WireRequest {

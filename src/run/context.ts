@@ -18,7 +18,7 @@ import type { Lake } from '../lake/lake.ts';
 import type { PartnerClient } from '../partner/client.ts';
 import type { Area, Calls, PartnerSettings } from '../partner/settings.ts';
 import type { Locks } from '../store/locks.ts';
-import type { RawStore } from '../store/raw.ts';
+import type { RawStore } from '../store/raw/raw.ts';
 import type { State } from '../store/state.ts';
 import type { Target } from '../warehouse/target.ts';
 

@@ -2,8 +2,8 @@
 import { type Clock, isoTime } from '../core/clock.ts';
 import { newId } from '../core/ids.ts';
 import type { DriftRecord, RunRecord, RunResult, RunSummary } from '../core/records.ts';
-import { beginRun, endRun } from '../store/runs.ts';
 import type { State } from '../store/state.ts';
+import { beginRun, endRun } from '../store/tables/runs.ts';
 
 export class RunLedger {
   private readonly state: State;

@@ -4,8 +4,8 @@ import type { Pipeline } from '../core/pipeline.ts';
 import type { FetchRecord } from '../core/records.ts';
 import { AREAS, type Area } from '../core/source.ts';
 import type { PartnerSettings } from '../partner/settings.ts';
-import { pairOf } from '../partner/token-circuit.ts';
-import type { Gatherer } from '../store/gather.ts';
+import { pairOf } from '../partner/token/circuit.ts';
+import type { Gatherer } from '../store/raw/gather.ts';
 import type { Partner, RunContext } from './context.ts';
 import type { Session } from './session.ts';
 

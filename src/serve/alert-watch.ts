@@ -4,7 +4,7 @@ import { dayAt } from '../core/days.ts';
 import { sendAlerts } from '../run/alerts/alerts.ts';
 import type { Unstarted } from '../run/alerts/run-causes.ts';
 import type { RunContext } from '../run/context.ts';
-import { readSchedule, type ScheduleState } from '../store/scheduled.ts';
+import { readSchedule, type ScheduleState } from '../store/tables/scheduled.ts';
 import { MOST_TRIES } from './schedule/due.ts';
 
 const EVERY_MS = 300_000;

@@ -6,12 +6,12 @@ import type { Clock } from '../core/clock.ts';
 import { EtlError } from '../core/errors.ts';
 import type { HomePaths } from '../core/home.ts';
 import { isThere } from '../disk/atomic.ts';
-import { demandNew } from './backups.ts';
-import { fileLocks } from './file-locks.ts';
 import type { Locks } from './locks.ts';
-import { openPostgresState } from './postgres.ts';
-import { postgresLocks } from './postgres-locks.ts';
-import { openSqliteState } from './sqlite.ts';
+import { postgresLocks } from './postgres/locks.ts';
+import { openPostgresState } from './postgres/state.ts';
+import { demandNew } from './sqlite/backups.ts';
+import { fileLocks } from './sqlite/locks.ts';
+import { openSqliteState } from './sqlite/state.ts';
 import type { State } from './state.ts';
 
 export interface StateAt {

@@ -8,7 +8,7 @@
  * but for those of `writeUnsynced`.
  */
 import type { Kysely, RawBuilder, Transaction } from 'kysely';
-import type { StateTables } from './tables.ts';
+import type { StateTables } from './tables/tables.ts';
 
 export type StateDb = Kysely<StateTables>;
 export type StateTransaction = Transaction<StateTables>;

@@ -6,10 +6,10 @@ import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { FetchRecord } from '../../src/core/records.ts';
 import type { LookupAnswer } from '../../src/sources/body.ts';
-import { FolderPlace } from '../../src/store/folder.ts';
-import type { Gatherer, JsonValue } from '../../src/store/gather.ts';
-import { RawStore } from '../../src/store/raw.ts';
-import { openSqliteState } from '../../src/store/sqlite.ts';
+import { FolderPlace } from '../../src/store/raw/folder.ts';
+import type { Gatherer, JsonValue } from '../../src/store/raw/gather.ts';
+import { RawStore } from '../../src/store/raw/raw.ts';
+import { openSqliteState } from '../../src/store/sqlite/state.ts';
 
 export interface Place {
   readonly home: string;

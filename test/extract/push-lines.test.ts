@@ -7,7 +7,7 @@ import type { Pipeline } from '../../src/core/pipeline.ts';
 import { Engine } from '../../src/engine/duckdb.ts';
 import { type DeliveryLines, PushLines, type TakenFetch } from '../../src/extract/push-lines.ts';
 import { linesSource, readObserved } from '../../src/normalise/observed.ts';
-import type { Delivery, StoredDelivery } from '../../src/store/inbox.ts';
+import type { Delivery, StoredDelivery } from '../../src/store/tables/inbox.ts';
 import { delivery, deliveryOf } from '../support/inbox.ts';
 import { linesIn } from './lookup-scene.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { deliveryLine, readDeliveries } from '../../src/extract/stored-deliveries.ts';
-import type { StoredDelivery } from '../../src/store/inbox.ts';
+import type { StoredDelivery } from '../../src/store/tables/inbox.ts';
 import { deliveryOf } from '../support/inbox.ts';
 
 const stored = (body: string | Uint8Array, i = 0): StoredDelivery => {

@@ -8,9 +8,9 @@ import { Erasures } from '../../src/extras/masking/erasures.ts';
 import { maskJson, maskText, scopesOf } from '../../src/extras/masking/mask-text.ts';
 import { ErasureMasker } from '../../src/extras/masking/masker.ts';
 import { openMasking } from '../../src/extras/masking/masking.ts';
-import { readErased } from '../../src/store/erased.ts';
-import { openSqliteState } from '../../src/store/sqlite.ts';
+import { openSqliteState } from '../../src/store/sqlite/state.ts';
 import type { State } from '../../src/store/state.ts';
+import { readErased } from '../../src/store/tables/erased.ts';
 
 let folder: string;
 let state: State;

@@ -3,8 +3,8 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Day } from '../../src/core/days.ts';
 import type { Lake, SliceChange } from '../../src/lake/lake.ts';
-import { countCommits } from '../../src/store/slices.ts';
-import { openSqliteState } from '../../src/store/sqlite.ts';
+import { openSqliteState } from '../../src/store/sqlite/state.ts';
+import { countCommits } from '../../src/store/tables/slices.ts';
 import { contentOf, digestOf, fileOf, HOLD, openScene, type Scene } from './scene.ts';
 
 let scene: Scene;

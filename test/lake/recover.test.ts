@@ -7,9 +7,9 @@ import type { Day } from '../../src/core/days.ts';
 import type { SliceEntry, Slices } from '../../src/core/slices.ts';
 import { Engine } from '../../src/engine/duckdb.ts';
 import { type Recovered, recoverSlices } from '../../src/lake/recover.ts';
-import { readSlices } from '../../src/store/slices.ts';
-import { openSqliteState } from '../../src/store/sqlite.ts';
+import { openSqliteState } from '../../src/store/sqlite/state.ts';
 import type { State } from '../../src/store/state.ts';
+import { readSlices } from '../../src/store/tables/slices.ts';
 import { openWorld, type World } from '../support/nights.ts';
 
 let world: World;

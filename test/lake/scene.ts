@@ -5,7 +5,7 @@ import path from 'node:path';
 import type { Day } from '../../src/core/days.ts';
 import type { SliceContent } from '../../src/core/records.ts';
 import { Lake, type SliceChange, type SliceFiles } from '../../src/lake/lake.ts';
-import { openSqliteState } from '../../src/store/sqlite.ts';
+import { openSqliteState } from '../../src/store/sqlite/state.ts';
 import type { State } from '../../src/store/state.ts';
 
 export interface Scene {

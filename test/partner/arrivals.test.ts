@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Pacing } from '../../src/partner/pacing.ts';
+import { Pacing } from '../../src/partner/pacing/pacing.ts';
 import type { EndpointBudget } from '../../src/partner/settings.ts';
 import { Scene } from './scene.ts';
 

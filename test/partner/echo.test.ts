@@ -9,8 +9,8 @@ import { receiveFile } from '../../src/extract/file.ts';
 import { receiveAnything, receiveLookup } from '../../src/extract/lookup-answer.ts';
 import type { Answer, Consumed } from '../../src/partner/call.ts';
 import { echoWatch } from '../../src/partner/echo.ts';
-import { FolderPlace } from '../../src/store/folder.ts';
-import { RawStore } from '../../src/store/raw.ts';
+import { FolderPlace } from '../../src/store/raw/folder.ts';
+import { RawStore } from '../../src/store/raw/raw.ts';
 import { errorOf, Scene, textCall } from './scene.ts';
 import { answer, granted } from './scripted-service.ts';
 

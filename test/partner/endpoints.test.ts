@@ -3,7 +3,7 @@ import { type CommissionCall, commissionRates } from '../../pipelines/commission
 import { pipelines } from '../../pipelines/index.ts';
 import { loadConfig } from '../../src/config.ts';
 import type { WindowCall } from '../../src/core/source.ts';
-import { endpointOf } from '../../src/partner/endpoints.ts';
+import { endpointOf } from '../../src/partner/calls/endpoints.ts';
 import { callOf, type PartnerSettings } from '../../src/partner/settings.ts';
 import { packageRoot } from '../support/nights.ts';
 

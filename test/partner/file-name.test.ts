@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { dispositionName } from '../../src/partner/file-name.ts';
+import { dispositionName } from '../../src/partner/calls/file-name.ts';
 
 const NAME = 'Verlaging_Bemiddelingsbijdrage_04052018_0005.csv';
 

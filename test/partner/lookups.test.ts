@@ -3,7 +3,7 @@ import { type CommissionCall, commissionRates, singleCommission } from '../../pi
 import { products } from '../../pipelines/products.ts';
 import { eanKeysOf, type Pipeline } from '../../src/core/pipeline.ts';
 import type { Key } from '../../src/core/source.ts';
-import { keysCall, reductionsFileCall, reductionsNameCall } from '../../src/partner/lookups.ts';
+import { keysCall, reductionsFileCall, reductionsNameCall } from '../../src/partner/calls/lookups.ts';
 import { callOf } from '../../src/partner/settings.ts';
 import { asText, endOf, Scene } from './scene.ts';
 import { answer } from './scripted-service.ts';

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { LONGEST_HOLD_MS } from '../../src/partner/budget.ts';
-import { Pacing } from '../../src/partner/pacing.ts';
+import { LONGEST_HOLD_MS } from '../../src/partner/pacing/budget.ts';
+import { Pacing } from '../../src/partner/pacing/pacing.ts';
 import type { EndpointBudget } from '../../src/partner/settings.ts';
-import { changeBudget } from '../../src/store/budget.ts';
+import { changeBudget } from '../../src/store/tables/budget.ts';
 import { errorOf, Scene } from './scene.ts';
 
 const START_MS = Date.UTC(2026, 2, 14, 3, 0, 0);

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { pipelines } from '../../pipelines/index.ts';
 import { parseDay } from '../../src/core/days.ts';
 import type { WindowCall } from '../../src/core/source.ts';
-import { reportCall } from '../../src/partner/reports.ts';
+import { reportCall } from '../../src/partner/calls/reports.ts';
 import { callOf } from '../../src/partner/settings.ts';
 import { asText, Scene } from './scene.ts';
 

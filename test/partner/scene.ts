@@ -10,13 +10,13 @@ import type { Log } from '../../src/core/log.ts';
 import type { CallWait } from '../../src/core/progress.ts';
 import type { FetchRecord } from '../../src/core/records.ts';
 import { type Answer, type Call, type Consumed, PartnerClient } from '../../src/partner/client.ts';
-import { Pacing } from '../../src/partner/pacing.ts';
+import { Pacing } from '../../src/partner/pacing/pacing.ts';
 import type { Calls, PartnerSettings } from '../../src/partner/settings.ts';
-import { CachedTokenSource } from '../../src/partner/token.ts';
-import { pairOf } from '../../src/partner/token-circuit.ts';
-import { openSqliteState } from '../../src/store/sqlite.ts';
+import { pairOf } from '../../src/partner/token/circuit.ts';
+import { CachedTokenSource } from '../../src/partner/token/token.ts';
+import { openSqliteState } from '../../src/store/sqlite/state.ts';
 import type { State } from '../../src/store/state.ts';
-import { type Circuit, readTokenRow } from '../../src/store/token.ts';
+import { type Circuit, readTokenRow } from '../../src/store/tables/token.ts';
 import { FakeClock } from '../support/clock.ts';
 import { ScriptedService } from './scripted-service.ts';
 

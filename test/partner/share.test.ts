@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Pacing } from '../../src/partner/pacing.ts';
+import { Pacing } from '../../src/partner/pacing/pacing.ts';
 import type { EndpointBudget } from '../../src/partner/settings.ts';
-import { type Asker, type Budget, changeBudget } from '../../src/store/budget.ts';
+import { type Asker, type Budget, changeBudget } from '../../src/store/tables/budget.ts';
 import { Scene } from './scene.ts';
 
 const ten: EndpointBudget = { calls: 10, perSeconds: 1, concurrency: 8 };

@@ -2,7 +2,6 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { isPathId } from '../../src/core/ids.ts';
 import { LIMITS } from '../../src/core/limits.ts';
 import { type Call, isAnswer } from '../../src/partner/call.ts';
-import type { PartnerSettings } from '../../src/partner/settings.ts';
 import {
   linkCall,
   processStatusCall,
@@ -14,7 +13,8 @@ import {
   subscriptionUpdateCall,
   testPushCall,
   testsOne,
-} from '../../src/partner/subscriptions.ts';
+} from '../../src/partner/calls/subscriptions.ts';
+import type { PartnerSettings } from '../../src/partner/settings.ts';
 import { asText, endOf, Scene } from './scene.ts';
 import { answer } from './scripted-service.ts';
 

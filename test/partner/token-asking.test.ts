@@ -1,7 +1,7 @@
 /** One asks at a time, of all processes, and one that is killed over it holds the others up for no longer than a request may take. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { pairOf } from '../../src/partner/token-circuit.ts';
-import { type Circuit, changeTokenRow } from '../../src/store/token.ts';
+import { pairOf } from '../../src/partner/token/circuit.ts';
+import { type Circuit, changeTokenRow } from '../../src/store/tables/token.ts';
 import { endOf, Scene } from './scene.ts';
 import { answer, silence, tokenNamed } from './scripted-service.ts';
 

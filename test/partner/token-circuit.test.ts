@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { endBan, pairOf } from '../../src/partner/token-circuit.ts';
-import { type Circuit, changeTokenRow } from '../../src/store/token.ts';
+import { endBan, pairOf } from '../../src/partner/token/circuit.ts';
+import { type Circuit, changeTokenRow } from '../../src/store/tables/token.ts';
 import { endOf, errorOf, Scene } from './scene.ts';
 import { answer, hangUp, tokenNamed } from './scripted-service.ts';
 

@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { expect } from 'vitest';
 import type { RunContext, Step } from '../../src/run/context.ts';
-import { runsSince } from '../../src/store/runs.ts';
+import { runsSince } from '../../src/store/tables/runs.ts';
 import { receiptsOf } from '../../src/warehouse/target.ts';
 import type { World } from '../support/nights.ts';
 

@@ -4,7 +4,7 @@ import type { Step } from '../../src/run/context.ts';
 import { chosenPipelines } from '../../src/run/night.ts';
 import { nightPlans } from '../../src/run/plans.ts';
 import { statusOf } from '../../src/run/status/status.ts';
-import { runsSince } from '../../src/store/runs.ts';
+import { runsSince } from '../../src/store/tables/runs.ts';
 import { openWorld, type World } from '../support/nights.ts';
 import { expectInterrupted } from './ctrl-c.ts';
 

@@ -12,9 +12,9 @@ import { Lake, type SliceChange } from '../../src/lake/lake.ts';
 import { normalise } from '../../src/normalise/normalise.ts';
 import { historyChanges } from '../../src/run/window/history.ts';
 import { amendLosers } from '../../src/run/window/moved.ts';
-import { beginRun, endRun } from '../../src/store/runs.ts';
-import { openSqliteState } from '../../src/store/sqlite.ts';
+import { openSqliteState } from '../../src/store/sqlite/state.ts';
 import type { State } from '../../src/store/state.ts';
+import { beginRun, endRun } from '../../src/store/tables/runs.ts';
 
 /** `hh:mm` of a day, and on which day the answer has which items: `item=what it says`. A day without items was asked for too. */
 type Answer = readonly [at: string, days: Readonly<Record<string, string>>];

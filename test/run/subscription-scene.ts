@@ -3,12 +3,12 @@
 import { onTestFinished } from 'vitest';
 import type { FetchRecord } from '../../src/core/records.ts';
 import { PartnerClient } from '../../src/partner/client.ts';
-import { Pacing } from '../../src/partner/pacing.ts';
+import { Pacing } from '../../src/partner/pacing/pacing.ts';
 import type { PartnerSettings } from '../../src/partner/settings.ts';
-import { FolderPlace } from '../../src/store/folder.ts';
-import type { StoredAnswer } from '../../src/store/raw.ts';
-import { RawStore } from '../../src/store/raw.ts';
-import { openSqliteState } from '../../src/store/sqlite.ts';
+import { FolderPlace } from '../../src/store/raw/folder.ts';
+import type { StoredAnswer } from '../../src/store/raw/raw.ts';
+import { RawStore } from '../../src/store/raw/raw.ts';
+import { openSqliteState } from '../../src/store/sqlite/state.ts';
 import type { State } from '../../src/store/state.ts';
 import { Scene } from '../partner/scene.ts';
 import { answer, type Script } from '../partner/scripted-service.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { neverBegun, watchForAlerts } from '../../src/serve/alert-watch.ts';
-import { type ScheduleState, writeSchedule } from '../../src/store/scheduled.ts';
+import { type ScheduleState, writeSchedule } from '../../src/store/tables/scheduled.ts';
 import { alertsOf, openWebhook, sent, type Webhook } from '../support/alerts.ts';
 import { openWorld, type World } from '../support/nights.ts';
 

@@ -7,7 +7,7 @@ import { systemClock } from '../../src/core/clock.ts';
 import { EtlError, EXIT } from '../../src/core/errors.ts';
 import { homePaths } from '../../src/core/home.ts';
 import { programStarter, type StartProgram } from '../../src/serve/program-process.ts';
-import { fileLocks } from '../../src/store/file-locks.ts';
+import { fileLocks } from '../../src/store/sqlite/locks.ts';
 
 async function starter(): Promise<{ readonly start: StartProgram; readonly home: string; readonly said: string[] }> {
   const home = await mkdtemp(path.join(tmpdir(), 'etl-program-'));

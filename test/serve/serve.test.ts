@@ -6,9 +6,9 @@ import type { StartedProgram } from '../../src/serve/program-process.ts';
 import { scheduleOf } from '../../src/serve/schedule/schedule.ts';
 import type { RunEnd, StartRun } from '../../src/serve/schedule/scheduler.ts';
 import { type Addresses, serve } from '../../src/serve/serve.ts';
-import { readMemo } from '../../src/store/memo.ts';
-import { writeSchedule } from '../../src/store/scheduled.ts';
-import { openSqliteState } from '../../src/store/sqlite.ts';
+import { openSqliteState } from '../../src/store/sqlite/state.ts';
+import { readMemo } from '../../src/store/tables/memo.ts';
+import { writeSchedule } from '../../src/store/tables/scheduled.ts';
 import { HANG_MS } from '../support/hang.ts';
 import { openWorld, packageRoot, type World } from '../support/nights.ts';
 

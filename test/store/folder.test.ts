@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { FolderPlace } from '../../src/store/folder.ts';
+import { FolderPlace } from '../../src/store/raw/folder.ts';
 import { gathered } from '../extract/lookup-scene.ts';
 import { placeConformance } from './places.ts';
 

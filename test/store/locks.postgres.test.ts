@@ -1,5 +1,5 @@
-import { openPostgresState } from '../../src/store/postgres.ts';
-import { postgresLocks } from '../../src/store/postgres-locks.ts';
+import { postgresLocks } from '../../src/store/postgres/locks.ts';
+import { openPostgresState } from '../../src/store/postgres/state.ts';
 import { freshDatabase } from '../support/postgres-database.ts';
 import { lockConformance } from './conformance/locks.ts';
 

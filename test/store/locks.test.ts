@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
-import { fileLocks } from '../../src/store/file-locks.ts';
+import { fileLocks } from '../../src/store/sqlite/locks.ts';
 import { lockConformance } from './conformance/locks.ts';
 
 const newFolder = () => mkdtemp(path.join(tmpdir(), 'etl-lock-'));

@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
-import type { Place } from '../../src/store/places.ts';
+import type { Place } from '../../src/store/raw/places.ts';
 import { gathered } from '../extract/lookup-scene.ts';
 
 /** `scratch`: a folder for files that are put. */

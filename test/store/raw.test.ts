@@ -5,7 +5,7 @@ import path from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, it, test } from 'vitest';
 import type { FetchRecord } from '../../src/core/records.ts';
-import { gatheredLines } from '../../src/store/gather.ts';
+import { gatheredLines } from '../../src/store/raw/gather.ts';
 import { emptyRawStore, fetchOf, gather, gathered, type Place } from '../extract/lookup-scene.ts';
 import { FakeClock } from '../support/clock.ts';
 

@@ -1,8 +1,8 @@
 import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
-import { openPostgresState } from '../../src/store/postgres.ts';
-import { postgresLocks } from '../../src/store/postgres-locks.ts';
+import { postgresLocks } from '../../src/store/postgres/locks.ts';
+import { openPostgresState } from '../../src/store/postgres/state.ts';
 import { startPooler } from '../support/pooler.ts';
 import { type Database, freshDatabase } from '../support/postgres-database.ts';
 import { inboxConformance } from './conformance/inbox.ts';

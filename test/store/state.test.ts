@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { openSqliteState, proveSqliteFile } from '../../src/store/sqlite.ts';
+import { openSqliteState, proveSqliteFile } from '../../src/store/sqlite/state.ts';
 import { inboxConformance } from './conformance/inbox.ts';
 import { slicesConformance } from './conformance/slices.ts';
 import { smallStateConformance } from './conformance/small-state.ts';

@@ -8,8 +8,8 @@ import { homePaths } from '../../src/core/home.ts';
 import { sendAlerts } from '../../src/run/alerts/alerts.ts';
 import type { AlertDocument } from '../../src/run/alerts/message.ts';
 import type { Unstarted } from '../../src/run/alerts/run-causes.ts';
-import { readMemo } from '../../src/store/memo.ts';
-import { openSqliteState } from '../../src/store/sqlite.ts';
+import { openSqliteState } from '../../src/store/sqlite/state.ts';
+import { readMemo } from '../../src/store/tables/memo.ts';
 import { packageRoot, type World } from './nights.ts';
 
 export interface Webhook {

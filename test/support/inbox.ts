@@ -3,15 +3,15 @@ import { createHash } from 'node:crypto';
 import path from 'node:path';
 import type { Clock } from '../../src/core/clock.ts';
 import { parsePushMessage } from '../../src/extract/push-message.ts';
+import { openSqliteState } from '../../src/store/sqlite/state.ts';
+import type { State } from '../../src/store/state.ts';
 import {
   lastDelivery,
   type NewDelivery,
   readInbox,
   type StoredDelivery,
   storeDeliveries,
-} from '../../src/store/inbox.ts';
-import { openSqliteState } from '../../src/store/sqlite.ts';
-import type { State } from '../../src/store/state.ts';
+} from '../../src/store/tables/inbox.ts';
 
 const SINCE_MS = Date.parse('2026-03-20T02:00:00Z');
 

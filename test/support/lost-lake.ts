@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { pipelines as all } from '../../pipelines/index.ts';
 import { homePaths } from '../../src/core/home.ts';
-import { openSqliteState } from '../../src/store/sqlite.ts';
+import { openSqliteState } from '../../src/store/sqlite/state.ts';
 
 /** Of all pipelines, or of those that are named. */
 export async function loseLake(home: string, ...pipelines: readonly string[]): Promise<void> {

@@ -1,6 +1,6 @@
 /** The state of a home directory, for a test that looks into it or leaves something there. */
 import { homePaths } from '../../src/core/home.ts';
-import { openSqliteState } from '../../src/store/sqlite.ts';
+import { openSqliteState } from '../../src/store/sqlite/state.ts';
 import type { State } from '../../src/store/state.ts';
 
 export async function withState<T>(home: string, work: (state: State) => Promise<T>): Promise<T> {

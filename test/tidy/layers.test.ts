@@ -31,7 +31,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   main: ['core', 'disk', 'cli'],
 };
 
-/** `src/cli/commands/run.ts` → cli, `src/config.ts` and `src/config/schema.ts` → config, `pipelines/orders.ts` → pipelines. */
+/** `src/cli/commands/run.ts` → cli, `src/config.ts` and `src/config/schema/settings.ts` → config, `pipelines/orders.ts` → pipelines. */
 function layerOf(file: string): string {
   const [first = '', second = ''] = file.split('/');
   return first === 'src' ? second.replace(/\.ts$/, '') : first;

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { isMap, isScalar, parseDocument } from 'yaml';
 import { pipelines } from '../../pipelines/index.ts';
-import { usualSettings } from '../../src/config/pipeline-schema.ts';
+import { usualSettings } from '../../src/config/schema/pipelines.ts';
 import { codeOnly, REPOSITORY, sourcesIn } from './sources.ts';
 
 interface Key {

@@ -8,8 +8,8 @@ import { type Day, dayAt } from '../../core/days.ts';
 import { EtlError } from '../../core/errors.ts';
 import { homePaths } from '../../core/home.ts';
 import { isThere, writeJson } from '../../disk/atomic.ts';
-import { lastRuns } from '../../store/runs.ts';
-import { openSqliteState } from '../../store/sqlite.ts';
+import { openSqliteState } from '../../store/sqlite/state.ts';
+import { lastRuns } from '../../store/tables/runs.ts';
 import type { CliContext } from '../context.ts';
 
 /** Below the working directory, unless `demo --home` names another folder. */

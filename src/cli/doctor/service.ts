@@ -17,15 +17,15 @@ import { NO_PROGRESS } from '../../core/progress.ts';
 import { wholeAnswer } from '../../extract/lookup-answer.ts';
 import { parseSubscriptions, type Subscription } from '../../extract/subscription-shapes.ts';
 import type { Answer, Call, Consumed } from '../../partner/call.ts';
-import { keysCall, keysRequest, reductionsNameCall } from '../../partner/lookups.ts';
-import { reportCall } from '../../partner/reports.ts';
-import { type Area, callOf, type EndpointBudget, type PartnerSettings } from '../../partner/settings.ts';
+import { keysCall, keysRequest, reductionsNameCall } from '../../partner/calls/lookups.ts';
+import { reportCall } from '../../partner/calls/reports.ts';
 import {
   processStatusCall,
   signatureKeysCall,
   subscriptionGetCall,
   subscriptionListCall,
-} from '../../partner/subscriptions.ts';
+} from '../../partner/calls/subscriptions.ts';
+import { type Area, callOf, type EndpointBudget, type PartnerSettings } from '../../partner/settings.ts';
 import { type Partner, type RunContext, settingsOf } from '../../run/context.ts';
 import { documentOf } from '../../sources/body.ts';
 import { broken, type Finding, type NamedFinding, ok, skipped, warning } from './finding.ts';

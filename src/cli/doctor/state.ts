@@ -4,8 +4,8 @@ import path from 'node:path';
 import type { Config } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { HomePaths } from '../../core/home.ts';
-import { backupsIn, demandNew, examineState } from '../../store/backups.ts';
 import { demandOneTime, openState, placeOf, type StateAt } from '../../store/open.ts';
+import { backupsIn, demandNew, examineState } from '../../store/sqlite/backups.ts';
 import { broken, type Finding, ok, skipped, warning } from './finding.ts';
 
 const MIB = 1024 * 1024;

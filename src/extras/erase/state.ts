@@ -1,8 +1,8 @@
 /** Words in the state in which an erased value may be cited: of errors, and of what was seen that the contract does not know. */
 
 import type { RunContext } from '../../run/context.ts';
-import { renameAsked } from '../../store/asked.ts';
-import { rewriteTexts, type TableTexts } from '../../store/rewrite.ts';
+import { renameAsked } from '../../store/tables/asked.ts';
+import { rewriteTexts, type TableTexts } from '../../store/tables/rewrite.ts';
 import type { Erasures } from '../masking/erasures.ts';
 import { type MaskScope, maskJson } from '../masking/mask-text.ts';
 import { maskWords } from './words.ts';

@@ -7,8 +7,8 @@
  * by trying each piece of that length.
  */
 import { createHmac, randomBytes } from 'node:crypto';
-import { addErased, type ErasedRow, readErased } from '../../store/erased.ts';
 import type { State, StateDb } from '../../store/state.ts';
+import { addErased, type ErasedRow, readErased } from '../../store/tables/erased.ts';
 
 export type ErasedKind = 'sub-id' | 'order-id' | 'order-item-id';
 

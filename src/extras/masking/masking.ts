@@ -1,8 +1,8 @@
 /** What keeps out of the raw store, and of every stage behind it, what was erased. */
 import type { Masking } from '../../core/masking.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
-import { countErased } from '../../store/erased.ts';
 import type { StateDb } from '../../store/state.ts';
+import { countErased } from '../../store/tables/erased.ts';
 import { Erasures } from './erasures.ts';
 import { scopesOf } from './mask-text.ts';
 import { ErasureMasker } from './masker.ts';

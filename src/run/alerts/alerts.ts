@@ -9,7 +9,7 @@ import { isoTime } from '../../core/clock.ts';
 import { dayAt } from '../../core/days.ts';
 import { asEtlError } from '../../core/errors.ts';
 import { waitLock } from '../../store/locks.ts';
-import { readMemo, writeMemo } from '../../store/memo.ts';
+import { readMemo, writeMemo } from '../../store/tables/memo.ts';
 import type { RunContext } from '../context.ts';
 import { causesNow } from './causes.ts';
 import { type Channel, channelsOf } from './channels.ts';

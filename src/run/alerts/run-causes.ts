@@ -8,7 +8,7 @@
 import { isoTime } from '../../core/clock.ts';
 import { bornMs } from '../../core/ids.ts';
 import type { RunRecord } from '../../core/records.ts';
-import { runsBackwards } from '../../store/runs.ts';
+import { runsBackwards } from '../../store/tables/runs.ts';
 import { isAtWork } from '../at-work.ts';
 import type { RunContext } from '../context.ts';
 import { INTERRUPTED } from '../tally.ts';

@@ -4,7 +4,7 @@ import { readingOf } from '../../core/pipeline.ts';
 import { type ConsumedLookup, receiveAnything, receiveLookup, wholeAnswer } from '../../extract/lookup-answer.ts';
 import { isAsked, processIn, processItems } from '../../extract/subscription-shapes.ts';
 import type { Answer, Consumed } from '../../partner/call.ts';
-import { linkCall, processStatusCall } from '../../partner/subscriptions.ts';
+import { linkCall, processStatusCall } from '../../partner/calls/subscriptions.ts';
 import { type NightCalls, withNightCalls } from '../keys/night-calls.ts';
 import type { Partners } from '../partners.ts';
 import type { Session } from '../session.ts';

@@ -4,8 +4,8 @@ import { addDays, dayAt } from '../../core/days.ts';
 import { LIMITS } from '../../core/limits.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
 import { readParquet } from '../../engine/duckdb.ts';
+import { linkCall } from '../../partner/calls/subscriptions.ts';
 import type { PartnerSettings } from '../../partner/settings.ts';
-import { linkCall } from '../../partner/subscriptions.ts';
 import type { RunContext } from '../context.ts';
 
 /** Messages that are looked at for what they tell of: the service forgets a process after two days. */

@@ -6,7 +6,7 @@ import { type Pipeline, readingOf } from '../../core/pipeline.ts';
 import type { FetchRecord } from '../../core/records.ts';
 import type { EanReject } from '../../extract/ean-list.ts';
 import { HOPELESS } from '../../sources/batches.ts';
-import { markApplied, pendingFetches } from '../../store/fetches.ts';
+import { markApplied, pendingFetches } from '../../store/tables/fetches.ts';
 import { observeRows } from '../merge/observing.ts';
 import type { Session } from '../session.ts';
 import type { Into, Response } from '../sources/source.ts';

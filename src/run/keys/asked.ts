@@ -6,7 +6,7 @@ import { type Pipeline, VALID_FROM } from '../../core/pipeline.ts';
 import { FileSink } from '../../disk/sink.ts';
 import { type Engine, quoteFile, quoteName, type Row } from '../../engine/duckdb.ts';
 import { mergeOf } from '../../normalise/observed.ts';
-import { askedLines, forgetAsked, type Noted, noteAsked } from '../../store/asked.ts';
+import { askedLines, forgetAsked, type Noted, noteAsked } from '../../store/tables/asked.ts';
 import type { RunContext } from '../context.ts';
 
 /** Keys that nobody has asked for since are forgotten after so many days. */

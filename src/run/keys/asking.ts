@@ -1,13 +1,13 @@
 /** Asks look-ups by EAN: many calls at once, as many as the endpoint's budget allows, until the list or the night's budget is used up. */
 import { receiveLookup } from '../../extract/lookup-answer.ts';
 import type { Answer } from '../../partner/call.ts';
-import { keysCall, keysRequest } from '../../partner/lookups.ts';
+import { keysCall, keysRequest } from '../../partner/calls/lookups.ts';
 import { callOf } from '../../partner/settings.ts';
 import { type AskOutcome, askBatch, Batches, RefusalWatch } from '../../sources/batches.ts';
 import { bodyText } from '../../sources/body.ts';
 import { countRecords } from '../../sources/reader.ts';
 import { refusalOf } from '../../sources/refusal.ts';
-import type { JsonValue } from '../../store/gather.ts';
+import type { JsonValue } from '../../store/raw/gather.ts';
 import { settingsOf } from '../context.ts';
 import type { Partners } from '../partners.ts';
 import type { Session } from '../session.ts';

@@ -15,7 +15,7 @@ import type { ListedEan } from '../../extract/ean-list.ts';
 import { type DocumentCheck, wholeAnswer } from '../../extract/lookup-answer.ts';
 import { type ExactDocument, type ExactJson, type ExactObject, isExactObject } from '../../json/exact-json.ts';
 import type { Answer, Call, Consumed } from '../../partner/call.ts';
-import { keysCall, keysRequest } from '../../partner/lookups.ts';
+import { keysCall, keysRequest } from '../../partner/calls/lookups.ts';
 import { callOf } from '../../partner/settings.ts';
 import { type AskOutcome, askBatch, batchesOf, RefusalWatch, verdictOf } from '../../sources/batches.ts';
 import { bodyText, documentOf } from '../../sources/body.ts';

@@ -2,7 +2,7 @@
 import { setMaxListeners } from 'node:events';
 import pLimit from 'p-limit';
 import { asEtlError, EtlError } from '../../core/errors.ts';
-import { passOn } from '../../partner/wait.ts';
+import { passOn } from '../../partner/pacing/wait.ts';
 
 /** So many may fail in a row before the rest is given up. */
 const FAILURES_IN_A_ROW = 5;

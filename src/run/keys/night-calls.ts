@@ -2,7 +2,7 @@
 import { asEtlError, EtlError } from '../../core/errors.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
 import type { Call } from '../../partner/call.ts';
-import type { Gatherer } from '../../store/gather.ts';
+import type { Gatherer } from '../../store/raw/gather.ts';
 import type { Partner } from '../context.ts';
 import type { Partners } from '../partners.ts';
 import type { Session } from '../session.ts';

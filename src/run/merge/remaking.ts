@@ -8,7 +8,7 @@ import { childrenOf, isStamped, type Pipeline } from '../../core/pipeline.ts';
 import type { SliceEntry } from '../../core/slices.ts';
 import { emptySlice } from '../../engine/content.ts';
 import { Lake, type SliceChange } from '../../lake/lake.ts';
-import { openSqliteState } from '../../store/sqlite.ts';
+import { openSqliteState } from '../../store/sqlite/state.ts';
 import type { Session } from '../session.ts';
 import { sliceProblem } from '../verify/slice-problem.ts';
 import type { VersionPlace } from './current.ts';

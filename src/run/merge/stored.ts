@@ -3,7 +3,7 @@ import type { Day, DayRange } from '../../core/days.ts';
 import { EtlError } from '../../core/errors.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
 import type { FetchRecord } from '../../core/records.ts';
-import { markApplied, pendingFetches } from '../../store/fetches.ts';
+import { markApplied, pendingFetches } from '../../store/tables/fetches.ts';
 import { dayOfFetch, type RunContext } from '../context.ts';
 import { demandUnprunedSince } from '../prune/pruned.ts';
 import type { Session } from '../session.ts';

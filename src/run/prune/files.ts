@@ -6,8 +6,8 @@ import { isoTime } from '../../core/clock.ts';
 import { MS_PER_DAY } from '../../core/days.ts';
 import { bornMs } from '../../core/ids.ts';
 import { namesIn } from '../../disk/atomic.ts';
-import { rawPrefix } from '../../store/raw.ts';
-import { runsBefore } from '../../store/runs.ts';
+import { rawPrefix } from '../../store/raw/raw.ts';
+import { runsBefore } from '../../store/tables/runs.ts';
 import type { RunContext } from '../context.ts';
 
 export interface OldFile {

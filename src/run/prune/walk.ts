@@ -1,7 +1,8 @@
 /** The objects of a pipeline in the raw store, sorted into those that are needed and those that may go. An object may answer many requests. */
-import { fetchesByObject, knownFetches } from '../../store/fetches.ts';
-import type { PlacedObject } from '../../store/places.ts';
-import { rawPrefix } from '../../store/raw.ts';
+
+import type { PlacedObject } from '../../store/raw/places.ts';
+import { rawPrefix } from '../../store/raw/raw.ts';
+import { fetchesByObject, knownFetches } from '../../store/tables/fetches.ts';
 import type { RunContext } from '../context.ts';
 import type { Need, Needs } from './needs.ts';
 

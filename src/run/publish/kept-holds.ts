@@ -8,7 +8,7 @@
 import { isoTime } from '../../core/clock.ts';
 import type { Day } from '../../core/days.ts';
 import { childrenOf, type Pipeline, parentName } from '../../core/pipeline.ts';
-import { type CheckHoldRow, readCheckHolds, writeCheckHolds, writeReleased } from '../../store/check-holds.ts';
+import { type CheckHoldRow, readCheckHolds, writeCheckHolds, writeReleased } from '../../store/tables/check-holds.ts';
 import type { HoldRecord, ShownHold } from '../../warehouse/target.ts';
 import type { RunContext } from '../context.ts';
 

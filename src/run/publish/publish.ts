@@ -11,9 +11,9 @@ import { bornMs } from '../../core/ids.ts';
 import { fieldsAbout } from '../../core/log.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
 import type { DriftRecord, RunRecord } from '../../core/records.ts';
-import { readReleased } from '../../store/check-holds.ts';
-import { fetchesOfRuns, prunedSince } from '../../store/fetches.ts';
-import { driftOfRuns, runsSince } from '../../store/runs.ts';
+import { readReleased } from '../../store/tables/check-holds.ts';
+import { fetchesOfRuns, prunedSince } from '../../store/tables/fetches.ts';
+import { driftOfRuns, runsSince } from '../../store/tables/runs.ts';
 import { changedSlices } from '../../warehouse/changes.ts';
 import { BlockedByChecks, type Check } from '../../warehouse/checks.ts';
 import type {

@@ -4,7 +4,7 @@ import type { ReductionsSettings } from '../../../pipelines/reductions.ts';
 import { isoTime } from '../../core/clock.ts';
 import { type Pipeline, partsOf } from '../../core/pipeline.ts';
 import { type Engine, readParquet } from '../../engine/duckdb.ts';
-import { readMemo, writeMemo } from '../../store/memo.ts';
+import { readMemo, writeMemo } from '../../store/tables/memo.ts';
 import { type RunContext, settingsOf } from '../context.ts';
 import { slicesIn, type VersionPlace } from '../merge/current.ts';
 import type { Plan } from '../plan.ts';

@@ -17,7 +17,7 @@ import { deliveryLine, maskedDelivery, readDeliveries } from '../../extract/stor
 import type { SliceChange } from '../../lake/lake.ts';
 import { takeDeliveries } from '../../normalise/deliveries.ts';
 import { linesSource, type ObservedRows } from '../../normalise/observed.ts';
-import { inboxSize, lastDelivery, readInbox, removeDeliveries, type StoredDelivery } from '../../store/inbox.ts';
+import { inboxSize, lastDelivery, readInbox, removeDeliveries, type StoredDelivery } from '../../store/tables/inbox.ts';
 import { dayOfFetch } from '../context.ts';
 import { currentIn, slicesIn, type VersionPlace } from '../merge/current.ts';
 import { storedSince } from '../merge/stored.ts';

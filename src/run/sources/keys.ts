@@ -9,7 +9,7 @@ import { asEtlError } from '../../core/errors.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
 import type { FetchRecord } from '../../core/records.ts';
 import { quoteText, readParquet } from '../../engine/duckdb.ts';
-import { askedOutcomes, newestAsked } from '../../store/asked.ts';
+import { askedOutcomes, newestAsked } from '../../store/tables/asked.ts';
 import type { RunContext } from '../context.ts';
 import { applyAnswers, pendingAnswers } from '../keys/answers.ts';
 import { askingOf } from '../keys/keys-calls.ts';

@@ -2,7 +2,7 @@
 import { type Day, daysOf } from '../../core/days.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
 import type { PlannedWindow } from '../../core/plan.ts';
-import { reportBudget } from '../../partner/reports.ts';
+import { reportBudget } from '../../partner/calls/reports.ts';
 import type { Session } from '../session.ts';
 import { rangeStatus } from '../status/status-days.ts';
 import { daysWithoutAnswer, daysWithoutRecord } from '../verify/answers-behind.ts';

@@ -4,7 +4,7 @@ import type { Day } from '../../core/days.ts';
 import { asEtlError } from '../../core/errors.ts';
 import { isNamed } from '../../core/pipeline.ts';
 import type { DriftRecord, RunRecord } from '../../core/records.ts';
-import { driftOfRuns, lastRuns } from '../../store/runs.ts';
+import { driftOfRuns, lastRuns } from '../../store/tables/runs.ts';
 import type { HoldRecord } from '../../warehouse/target.ts';
 import { isAtWork } from '../at-work.ts';
 import type { RunContext } from '../context.ts';

@@ -28,11 +28,11 @@ import {
   subscriptionUpdateCall,
   testPushCall,
   testsOne,
-} from '../../partner/subscriptions.ts';
+} from '../../partner/calls/subscriptions.ts';
 import { NOT_SENT } from '../../partner/wire.ts';
 import { bodyText, documentOf } from '../../sources/body.ts';
 import { refusalReason } from '../../sources/refusal.ts';
-import type { Gatherer, JsonValue } from '../../store/gather.ts';
+import type { Gatherer, JsonValue } from '../../store/raw/gather.ts';
 import type { Partner, RunContext } from '../context.ts';
 
 const SUBSCRIPTIONS = subscriptions.name;

@@ -9,7 +9,7 @@ import type { Clock } from '../../core/clock.ts';
 import { asEtlError, EtlError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { isEnded, type ProcessStatus } from '../../extract/subscription-shapes.ts';
-import { passOn, within } from '../../partner/wait.ts';
+import { passOn, within } from '../../partner/pacing/wait.ts';
 
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 15_000;

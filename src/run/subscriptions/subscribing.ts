@@ -4,8 +4,8 @@
  */
 import { EtlError } from '../../core/errors.ts';
 import type { ProcessStatus, SignatureKey, Subscription } from '../../extract/subscription-shapes.ts';
-import type { SubscriptionWish } from '../../partner/subscriptions.ts';
-import { hasMessage } from '../../store/inbox.ts';
+import type { SubscriptionWish } from '../../partner/calls/subscriptions.ts';
+import { hasMessage } from '../../store/tables/inbox.ts';
 import type { RunContext } from '../context.ts';
 import { type StartAnswer, type SubscriptionCalls, withSubscriptionCalls } from './calls.ts';
 import { asAnswered, commandLine, type Followed, followAgain, followStarted, type Waiting } from './process-waiting.ts';

@@ -1,7 +1,7 @@
 /** What a subscription shall be, from what a person typed; refused before anything is sent where the service would refuse it. */
 import { EtlError } from '../../core/errors.ts';
 import type { Subscription } from '../../extract/subscription-shapes.ts';
-import type { SubscriptionWish } from '../../partner/subscriptions.ts';
+import type { SubscriptionWish } from '../../partner/calls/subscriptions.ts';
 import { commandLine } from './process-waiting.ts';
 
 /** What can be subscribed to. */

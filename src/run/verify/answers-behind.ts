@@ -5,8 +5,8 @@ import type { Pipeline } from '../../core/pipeline.ts';
 import type { FetchRecord } from '../../core/records.ts';
 import type { SliceEntry } from '../../core/slices.ts';
 import { type Engine, readParquet } from '../../engine/duckdb.ts';
-import { knownFetches } from '../../store/fetches.ts';
-import type { RawStore } from '../../store/raw.ts';
+import type { RawStore } from '../../store/raw/raw.ts';
+import { knownFetches } from '../../store/tables/fetches.ts';
 import type { RunContext } from '../context.ts';
 
 export type AnswerState =

@@ -7,7 +7,7 @@ import { EtlError } from '../../core/errors.ts';
 import { childrenOf, OBSERVED_ON, type Pipeline } from '../../core/pipeline.ts';
 import type { FetchRecord } from '../../core/records.ts';
 import { quoteText } from '../../engine/duckdb.ts';
-import { placeOf } from '../../store/fetches.ts';
+import { placeOf } from '../../store/tables/fetches.ts';
 import type { RunContext } from '../context.ts';
 import type { Session } from '../session.ts';
 import { fetchesNamed, problemOf } from './answers-behind.ts';

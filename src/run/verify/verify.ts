@@ -9,8 +9,8 @@ import type { FetchRecord } from '../../core/records.ts';
 import type { SliceEntry } from '../../core/slices.ts';
 import { differingSums } from '../../engine/control-sums.ts';
 import { Engine, quoteName, readParquet } from '../../engine/duckdb.ts';
-import { readReleased } from '../../store/check-holds.ts';
-import { placeOf } from '../../store/fetches.ts';
+import { readReleased } from '../../store/tables/check-holds.ts';
+import { placeOf } from '../../store/tables/fetches.ts';
 import { brokenText, fixOn } from '../../warehouse/checks.ts';
 import {
   isReceiptOf,

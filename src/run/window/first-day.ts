@@ -8,7 +8,7 @@ import { type Day, isDay } from '../../core/days.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
 import type { PlanSettings } from '../../core/plan.ts';
 import { horizonOf } from '../../core/plan.ts';
-import { readMemo, writeMemo } from '../../store/memo.ts';
+import { readMemo, writeMemo } from '../../store/tables/memo.ts';
 import { type RunContext, settingsOf } from '../context.ts';
 
 const shape = z.string().refine(isDay);

@@ -7,7 +7,7 @@ import { historyOf, type Pipeline } from '../../core/pipeline.ts';
 import type { Engine } from '../../engine/duckdb.ts';
 import type { SliceChange } from '../../lake/lake.ts';
 import { endedRows, findOutdated, OUTDATED } from '../../normalise/history.ts';
-import { runsBegun } from '../../store/runs.ts';
+import { runsBegun } from '../../store/tables/runs.ts';
 import type { RunContext } from '../context.ts';
 import { meets, type WholeSlice, withoutKeys } from './moved.ts';
 import type { Before } from './taken.ts';

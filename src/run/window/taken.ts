@@ -10,7 +10,7 @@ import type { FetchRecord, SliceContent } from '../../core/records.ts';
 import type { Engine } from '../../engine/duckdb.ts';
 import { receive, type SplitAnswer, splitAnswer } from '../../extract/answer.ts';
 import { type NormaliseInput, normalise } from '../../normalise/normalise.ts';
-import { reportCall } from '../../partner/reports.ts';
+import { reportCall } from '../../partner/calls/reports.ts';
 import type { Partner, RunContext } from '../context.ts';
 
 /** Files of what days held before a commit; null for a day that held nothing. */

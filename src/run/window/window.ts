@@ -11,7 +11,7 @@ import { spanning } from '../../core/tracer.ts';
 import type { Engine } from '../../engine/duckdb.ts';
 import type { SliceChange } from '../../lake/lake.ts';
 import { type Normalised, type NormalisedSlice, normalise } from '../../normalise/normalise.ts';
-import type { CheckedSlices } from '../../store/slices.ts';
+import type { CheckedSlices } from '../../store/tables/slices.ts';
 import type { RunContext } from '../context.ts';
 import type { Applied } from '../tally.ts';
 import { damagedDays } from '../verify/slice-problem.ts';

@@ -1,10 +1,10 @@
 /** Calls as their records come, and requests for tokens as the state has them. */
 import type { FetchRecord } from '../../core/records.ts';
-import { readCircuit } from '../../partner/token-circuit.ts';
+import { readCircuit } from '../../partner/token/circuit.ts';
 import type { RunContext } from '../../run/context.ts';
 import { credentialPairs, isCalled } from '../../run/partners.ts';
-import { fetchesWritten, lastWritten } from '../../store/fetches.ts';
 import type { StateDb } from '../../store/state.ts';
+import { fetchesWritten, lastWritten } from '../../store/tables/fetches.ts';
 import type { Meters } from './meters.ts';
 
 /** Calls of runs and of commands, also of runs that are at work. */

@@ -1,8 +1,8 @@
 /** What runs leave behind, counted when they have ended. */
 import { EXIT } from '../../core/errors.ts';
 import type { RunRecord } from '../../core/records.ts';
-import { lastRuns, runsSince } from '../../store/runs.ts';
 import type { State } from '../../store/state.ts';
+import { lastRuns, runsSince } from '../../store/tables/runs.ts';
 import type { Meters } from './meters.ts';
 
 /** Enough to find the last run of every pipeline: what is pushed is run every ten minutes, the rest once a day. */

@@ -1,7 +1,7 @@
 /** The status page with all that it needs, for `serve`. */
 import type { Day } from '../../core/days.ts';
 import { isNamed } from '../../core/pipeline.ts';
-import type { TokenSource } from '../../partner/token.ts';
+import type { TokenSource } from '../../partner/token/token.ts';
 import type { RunContext } from '../../run/context.ts';
 import type { Routes } from '../admin-server.ts';
 import type { Health } from '../health.ts';

@@ -6,7 +6,7 @@ import { LIMITS } from '../../core/limits.ts';
 import { wholeAnswer } from '../../extract/lookup-answer.ts';
 import { parseSignatureKeys, type SignatureKey } from '../../extract/subscription-shapes.ts';
 import type { Answer, Consumed } from '../../partner/call.ts';
-import { signatureKeysCall } from '../../partner/subscriptions.ts';
+import { signatureKeysCall } from '../../partner/calls/subscriptions.ts';
 import type { RunContext } from '../../run/context.ts';
 import { documentOf } from '../../sources/body.ts';
 

@@ -5,8 +5,8 @@
 import type { Clock } from '../../core/clock.ts';
 import { asEtlError, EtlError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
-import { type InboxSize, inboxSize, type NewDelivery, ROW_BYTES, storeDeliveries } from '../../store/inbox.ts';
 import type { State } from '../../store/state.ts';
+import { type InboxSize, inboxSize, type NewDelivery, ROW_BYTES, storeDeliveries } from '../../store/tables/inbox.ts';
 
 /** Deliveries that wait for the disk; beyond it they are refused, or a slow disk would fill the memory. */
 const QUEUE_BYTES = 8 * 1024 * 1024;

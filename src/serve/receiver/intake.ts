@@ -5,7 +5,7 @@
 import { MS_PER_DAY } from '../../core/days.ts';
 import { asEtlError, EtlError } from '../../core/errors.ts';
 import { type PushMessage, parsePushMessage } from '../../extract/push-message.ts';
-import type { NewDelivery } from '../../store/inbox.ts';
+import type { NewDelivery } from '../../store/tables/inbox.ts';
 import type { Deferral, Refusal } from '../refusals/refusals.ts';
 import { type SignatureHeader, signatureHeader } from '../signature/header.ts';
 import type { KeyFault, SignatureKeys } from '../signature/keys.ts';

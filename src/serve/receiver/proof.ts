@@ -8,8 +8,8 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { type Clock, isoTime } from '../../core/clock.ts';
-import { forgetMemo, readMemo, writeMemo } from '../../store/memo.ts';
 import type { State, StateDb } from '../../store/state.ts';
+import { forgetMemo, readMemo, writeMemo } from '../../store/tables/memo.ts';
 
 /** In the request; 32 hexadecimal digits. */
 export const CHALLENGE_HEADER = 'x-partner-etl-challenge';

@@ -6,7 +6,7 @@
  * came to an end (a crash, a restart) is due again, but not for ever. A pipeline that was never seen before is due from now on.
  */
 import { isoTime } from '../../core/clock.ts';
-import type { ScheduledRun, ScheduleEntry, ScheduleState } from '../../store/scheduled.ts';
+import type { ScheduledRun, ScheduleEntry, ScheduleState } from '../../store/tables/scheduled.ts';
 import type { Schedule } from './schedule.ts';
 
 /** A schedule for each pipeline. */

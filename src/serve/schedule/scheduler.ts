@@ -11,7 +11,7 @@
 import { isoTime } from '../../core/clock.ts';
 import { asEtlError, EtlError } from '../../core/errors.ts';
 import type { RunContext } from '../../run/context.ts';
-import { readSchedule, type ScheduleState, writeSchedule } from '../../store/scheduled.ts';
+import { readSchedule, type ScheduleState, writeSchedule } from '../../store/tables/scheduled.ts';
 import {
   type Due,
   dueNow,

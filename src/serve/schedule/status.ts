@@ -1,7 +1,7 @@
 /** For each pipeline that runs by a schedule: when it is due next, and what its last scheduled run came to. */
 import { isoTime } from '../../core/clock.ts';
-import { readSchedule, type ScheduledRun } from '../../store/scheduled.ts';
 import type { State } from '../../store/state.ts';
+import { readSchedule, type ScheduledRun } from '../../store/tables/scheduled.ts';
 import { dueNow, type Schedules } from './due.ts';
 
 export interface ScheduleStatus {

@@ -15,8 +15,8 @@ import { asEtlError, EtlError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { foreignText } from '../../core/redact.ts';
 import type { SignatureKey } from '../../extract/subscription-shapes.ts';
-import { readMemo, writeMemo } from '../../store/memo.ts';
 import type { State } from '../../store/state.ts';
+import { readMemo, writeMemo } from '../../store/tables/memo.ts';
 import { type VerifyingKey, verifyingKey } from './signature.ts';
 
 export interface SignatureKeysOptions {

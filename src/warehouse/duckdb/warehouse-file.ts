@@ -27,8 +27,8 @@ import { assert, EtlError } from '../../core/errors.ts';
 import { moveIntoPlace } from '../../disk/atomic.ts';
 import { Engine, quoteName, quoteText } from '../../engine/duckdb.ts';
 import type { EngineSize } from '../../engine/size.ts';
-import { fileLocks } from '../../store/file-locks.ts';
 import { type Lock, waitLock, whoHolds } from '../../store/locks.ts';
+import { fileLocks } from '../../store/sqlite/locks.ts';
 import { proveTables, proving } from './prove.ts';
 import type { Change, Changed, DuckdbStore } from './store.ts';
 

@@ -4,8 +4,8 @@ import pg from 'pg';
 import type { Clock } from '../../core/clock.ts';
 import { EtlError } from '../../core/errors.ts';
 import { quoteName } from '../../engine/duckdb.ts';
-import { keepsSession } from '../../store/kept-session.ts';
-import { connectError, statementError, stateOf } from '../../store/postgres-errors.ts';
+import { connectError, statementError, stateOf } from '../../store/postgres/errors.ts';
+import { keepsSession } from '../../store/postgres/kept-session.ts';
 import { type LockName, waitForLock } from '../postgres/lock.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;

@@ -1,6 +1,6 @@
 /** Checks in a Postgres warehouse, inside a transaction. */
 
-import { stateOf } from '../../store/postgres-errors.ts';
+import { stateOf } from '../../store/postgres/errors.ts';
 import { CHECK_TIMEOUT_MS, type CheckEngine } from '../checking.ts';
 import { type Check, noCheck, unfinished } from '../checks.ts';
 import type { Client } from './sessions.ts';

@@ -6,7 +6,7 @@
  * made afterwards too, 39 s with memory for it. What gained nothing and is left out: COPY with FREEZE, a commit that does not wait for
  * the disk (10 to 40 ms of all that). Several COPYs at once would be several transactions.
  */
-import { stateOf } from '../../store/postgres-errors.ts';
+import { stateOf } from '../../store/postgres/errors.ts';
 import type { Client } from './sessions.ts';
 
 /** Enough for the keys of some million rows to be sorted in memory. Never less than the server grants. */

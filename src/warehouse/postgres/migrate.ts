@@ -3,7 +3,7 @@ import { type Clock, isoTime } from '../../core/clock.ts';
 import { EtlError } from '../../core/errors.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
 import { quoteName } from '../../engine/duckdb.ts';
-import { stateOf } from '../../store/postgres-errors.ts';
+import { stateOf } from '../../store/postgres/errors.ts';
 import { readDictionary } from '../dictionary.ts';
 import { commentsDue, declaredComments } from '../schema/comments.ts';
 import { type FoundThing, tablesAmong } from '../schema/found.ts';

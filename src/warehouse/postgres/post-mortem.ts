@@ -6,7 +6,7 @@
 import { EtlError } from '../../core/errors.ts';
 import { storedColumns } from '../../core/pipeline.ts';
 import { type Engine, quoteName } from '../../engine/duckdb.ts';
-import { statementError, stateOf } from '../../store/postgres-errors.ts';
+import { statementError, stateOf } from '../../store/postgres/errors.ts';
 import { sliceRows } from '../slice-files.ts';
 import { type DuplicateKey, duplicateError, type PipelineLoad } from '../slice-sql.ts';
 import { factTable, keyText, OF_ACCOUNT, onSlices, sameIn } from '../table-sql.ts';

@@ -1,7 +1,7 @@
 /** An analyst's statement on a Postgres warehouse, in a read-only transaction. */
 import type { FieldDef, QueryArrayResult } from 'pg';
 import { EtlError } from '../../core/errors.ts';
-import { stateOf } from '../../store/postgres-errors.ts';
+import { stateOf } from '../../store/postgres/errors.ts';
 import type { AnswerColumn, AnswerRow, ColumnKind, QueryResult, ReadAnswer } from '../target.ts';
 import type { Client, Sessions } from './sessions.ts';
 

@@ -5,7 +5,7 @@
  */
 import pg from 'pg';
 import { EtlError } from '../../core/errors.ts';
-import { connectError, connectionError, statementError, stateOf } from '../../store/postgres-errors.ts';
+import { connectError, connectionError, statementError, stateOf } from '../../store/postgres/errors.ts';
 
 export type Client = pg.PoolClient;
 

@@ -2,7 +2,7 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vitest';
-import { fileLocks } from '../../../src/store/file-locks.ts';
+import { fileLocks } from '../../../src/store/sqlite/locks.ts';
 import { openWorld, type World } from '../../support/nights.ts';
 import { TextWriter } from '../surroundings.ts';
 import { typedIn } from '../typed.ts';

@@ -1,7 +1,7 @@
 /** The state lost or damaged: said by name, brought back by one command. Every way of damage and every night after it: test/proof/cli. */
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { fileLocks } from '../../../src/store/file-locks.ts';
+import { fileLocks } from '../../../src/store/sqlite/locks.ts';
 import type { World } from '../../support/nights.ts';
 import { typedIn } from '../typed.ts';
 import { damage, expectBroughtBack, openRunWorld } from './lost-state.ts';

@@ -10,7 +10,7 @@ import { type Clock, systemClock } from '../../../src/core/clock.ts';
 import { EXIT } from '../../../src/core/errors.ts';
 import { rsaKey } from '../../../src/sandbox/keys.ts';
 import { startSandbox } from '../../../src/sandbox/sandbox.ts';
-import { runsSince } from '../../../src/store/runs.ts';
+import { runsSince } from '../../../src/store/tables/runs.ts';
 import { FakeClock } from '../../support/clock.ts';
 import { waitingAt } from '../../support/inbox.ts';
 import { packageRoot } from '../../support/nights.ts';

@@ -6,7 +6,7 @@ import { checkNode, judgeDisk, NODE_FLOOR } from '../../../src/cli/doctor/checks
 import { judgeToken } from '../../../src/cli/doctor/doctor.ts';
 import { checkHomeParts, checkHomeRights } from '../../../src/cli/doctor/home.ts';
 import { judgeSkew } from '../../../src/cli/doctor/service.ts';
-import type { TokenState } from '../../../src/partner/token.ts';
+import type { TokenState } from '../../../src/partner/token/token.ts';
 import { startSandbox } from '../../../src/sandbox/sandbox.ts';
 import { place } from '../../config/place.ts';
 import { type Ran, REPOSITORY, run } from '../surroundings.ts';

@@ -14,7 +14,7 @@ import {
   proofOf,
   withdrawReceiver,
 } from '../../../src/serve/receiver/proof.ts';
-import { openSqliteState } from '../../../src/store/sqlite.ts';
+import { openSqliteState } from '../../../src/store/sqlite/state.ts';
 import { openReceiver, type SceneOptions } from '../../serve/receiver/scene.ts';
 import { writeCertificate } from '../../support/push.ts';
 import { HandClock } from '../surroundings.ts';

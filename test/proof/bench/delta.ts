@@ -8,7 +8,7 @@ import { addDays, type Day } from '../../../src/core/days.ts';
 import { Engine } from '../../../src/engine/duckdb.ts';
 import { OpenLake } from '../../../src/lake/delta/open-lake.ts';
 import { Lake } from '../../../src/lake/lake.ts';
-import { openSqliteState } from '../../../src/store/sqlite.ts';
+import { openSqliteState } from '../../../src/store/sqlite/state.ts';
 import type { LoadSlice } from '../../../src/warehouse/target.ts';
 import { makeSlices } from './history.ts';
 import type { Result } from './place.ts';

@@ -1,7 +1,7 @@
 /** A host that makes calls under a budget that it shares by the state in Postgres. Arguments: its address, how many, how many a second. Prints when, as JSON. */
 import { systemClock } from '../../../src/core/clock.ts';
-import { Pacing } from '../../../src/partner/pacing.ts';
-import { openPostgresState } from '../../../src/store/postgres.ts';
+import { Pacing } from '../../../src/partner/pacing/pacing.ts';
+import { openPostgresState } from '../../../src/store/postgres/state.ts';
 import { unwatched } from './place.ts';
 
 const [url = '', count = '0', perSecond = '1'] = process.argv.slice(2);

@@ -11,7 +11,7 @@ import { homePaths } from '../../../src/core/home.ts';
 import { digestOf, NO_HASHES } from '../../../src/engine/content.ts';
 import { Engine } from '../../../src/engine/duckdb.ts';
 import { Lake, type SliceChange } from '../../../src/lake/lake.ts';
-import { openSqliteState } from '../../../src/store/sqlite.ts';
+import { openSqliteState } from '../../../src/store/sqlite/state.ts';
 import { startPostgres } from '../../support/postgres.ts';
 import { makeSlices } from './history.ts';
 import type { Night } from './night-child.ts';

@@ -9,7 +9,7 @@ import { InboxWriter } from '../../../src/serve/receiver/inbox-writer.ts';
 import { startReceiver } from '../../../src/serve/receiver/receiver.ts';
 import { RefusedMessages } from '../../../src/serve/refusals/refused-messages.ts';
 import { SignatureKeys } from '../../../src/serve/signature/keys.ts';
-import { openSqliteState } from '../../../src/store/sqlite.ts';
+import { openSqliteState } from '../../../src/store/sqlite/state.ts';
 import { peakMiB, unwatched } from './place.ts';
 
 export interface Told {

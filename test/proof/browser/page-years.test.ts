@@ -5,8 +5,8 @@ import { addDays, type Day, daysOf, monthOf } from '../../../src/core/days.ts';
 import { homePaths } from '../../../src/core/home.ts';
 import type { SliceEntry } from '../../../src/core/slices.ts';
 import type { PageModel } from '../../../src/serve/page/model.ts';
-import { type NamedEntry, writeSlices } from '../../../src/store/slices.ts';
-import { openSqliteState } from '../../../src/store/sqlite.ts';
+import { openSqliteState } from '../../../src/store/sqlite/state.ts';
+import { type NamedEntry, writeSlices } from '../../../src/store/tables/slices.ts';
 import { openPageScene } from '../../serve/page/scene.ts';
 import { openWorld, type World } from '../../support/nights.ts';
 

@@ -3,8 +3,8 @@ import { cp, mkdir, readdir, rm, stat, truncate, writeFile } from 'node:fs/promi
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { restoreState } from '../../../src/store/backups.ts';
-import { readMemo, writeMemo } from '../../../src/store/memo.ts';
+import { restoreState } from '../../../src/store/sqlite/backups.ts';
+import { readMemo, writeMemo } from '../../../src/store/tables/memo.ts';
 import { damage, expectBroughtBack, lose, openRunWorld, replace } from '../../cli/commands/lost-state.ts';
 import { typedIn } from '../../cli/typed.ts';
 import type { World } from '../../support/nights.ts';

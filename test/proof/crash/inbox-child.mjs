@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 const [build, home, first, atOnce] = process.argv.slice(2);
 const load = (file) => import(pathToFileURL(path.join(build, file)).href);
 const { InboxWriter } = await load('src/serve/receiver/inbox-writer.js');
-const { openSqliteState } = await load('src/store/sqlite.js');
+const { openSqliteState } = await load('src/store/sqlite/state.js');
 const { systemClock } = await load('src/core/clock.js');
 
 const nothing = () => {};

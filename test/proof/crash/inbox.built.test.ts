@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
-import { proveSqliteFile } from '../../../src/store/sqlite.ts';
+import { proveSqliteFile } from '../../../src/store/sqlite/state.ts';
 import { waitingAt } from '../../support/inbox.ts';
 import { endOf } from './killed-night.ts';
 

@@ -8,7 +8,7 @@ import { parse, stringify } from 'yaml';
 import { addDays, dayAt } from '../../../src/core/days.ts';
 import { verify } from '../../../src/run/verify/verify.ts';
 import type { Health } from '../../../src/serve/health.ts';
-import { readSchedule, writeSchedule } from '../../../src/store/scheduled.ts';
+import { readSchedule, writeSchedule } from '../../../src/store/tables/scheduled.ts';
 import { HANG_MS } from '../../support/hang.ts';
 import { openWorld, type World } from '../../support/nights.ts';
 import { freePort } from '../../support/postgres.ts';

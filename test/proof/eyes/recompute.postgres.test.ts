@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addDays } from '../../../src/core/days.ts';
 import type { ItemFaultKind } from '../../../src/sandbox/faults/item-faults.ts';
-import { openSqliteState } from '../../../src/store/sqlite.ts';
+import { openSqliteState } from '../../../src/store/sqlite/state.ts';
 import { listEans, openLookupWorld } from '../../support/lookups.ts';
 import { packageRoot, type World } from '../../support/nights.ts';
 import { type Database, freshDatabase } from '../../support/postgres-database.ts';

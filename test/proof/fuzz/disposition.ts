@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { Buffer } from 'node:buffer';
 import fc from 'fast-check';
-import { dispositionName } from '../../../src/partner/file-name.ts';
+import { dispositionName } from '../../../src/partner/calls/file-name.ts';
 import { alsoDamaged, hostileText } from './hostile.ts';
 import { type Subject, textOf, utf8 } from './subject.ts';
 

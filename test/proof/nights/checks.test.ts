@@ -7,7 +7,7 @@ import { runRebuild, runRelease } from '../../../src/run/again.ts';
 import { explain } from '../../../src/run/status/explain.ts';
 import { statusOf } from '../../../src/run/status/status.ts';
 import { verify } from '../../../src/run/verify/verify.ts';
-import { lastRuns } from '../../../src/store/runs.ts';
+import { lastRuns } from '../../../src/store/tables/runs.ts';
 import { openWorld, type World } from '../../support/nights.ts';
 
 let world: World;

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished }
 import { type EraseStep, plannedErase, runErase } from '../../../src/extras/erase/erase.ts';
 import { runRebuild, runReplay } from '../../../src/run/again.ts';
 import { verify } from '../../../src/run/verify/verify.ts';
-import { openSqliteState } from '../../../src/store/sqlite.ts';
+import { openSqliteState } from '../../../src/store/sqlite/state.ts';
 import { type ErasureScene, openErasureScene } from '../../support/erasure.ts';
 import { rowsOf } from '../../support/lookups.ts';
 import { openWorld, type World } from '../../support/nights.ts';

@@ -7,7 +7,7 @@ import { runRebuild, runRebuildHistory, runRelease, runReplay } from '../../../s
 import type { Step } from '../../../src/run/context.ts';
 import { runBackfill } from '../../../src/run/night.ts';
 import { verify } from '../../../src/run/verify/verify.ts';
-import { endRun, lastRuns } from '../../../src/store/runs.ts';
+import { endRun, lastRuns } from '../../../src/store/tables/runs.ts';
 import { rowsOf, six } from '../../support/lookups.ts';
 import { loseLake } from '../../support/lost-lake.ts';
 import { openWorld, type World } from '../../support/nights.ts';

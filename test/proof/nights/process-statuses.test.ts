@@ -11,7 +11,7 @@ import { nightPlans } from '../../../src/run/plans.ts';
 import { explain, listRejects } from '../../../src/run/status/explain.ts';
 import { statusOf } from '../../../src/run/status/status.ts';
 import { verify } from '../../../src/run/verify/verify.ts';
-import type { JsonValue } from '../../../src/store/gather.ts';
+import type { JsonValue } from '../../../src/store/raw/gather.ts';
 import { fetchOf } from '../../extract/lookup-scene.ts';
 import { rowsOf } from '../../support/lookups.ts';
 import { loseLake } from '../../support/lost-lake.ts';

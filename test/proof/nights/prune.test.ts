@@ -10,7 +10,7 @@ import { runBackfill } from '../../../src/run/night.ts';
 import { plannedPrune, runPrune } from '../../../src/run/prune/prune.ts';
 import { explain } from '../../../src/run/status/explain.ts';
 import { verify } from '../../../src/run/verify/verify.ts';
-import { runsSince } from '../../../src/store/runs.ts';
+import { runsSince } from '../../../src/store/tables/runs.ts';
 import { loseLake } from '../../support/lost-lake.ts';
 import { openWorld, type World } from '../../support/nights.ts';
 import { answersOf, filesUnder, pruneUntil, setRetention } from '../../support/retention.ts';

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 
 const [build, place, count, calls] = process.argv.slice(2);
 const load = (file) => import(pathToFileURL(path.join(build, 'src', file)).href);
-const { Pacing } = await load('partner/pacing.js');
+const { Pacing } = await load('partner/pacing/pacing.js');
 const { systemClock } = await load('core/clock.js');
 /** What the budget was last told that it is: on a busy machine this process may look at the clock much later. */
 let lastMs = 0;
@@ -15,8 +15,8 @@ const clock = {
     return lastMs;
   },
 };
-const { openSqliteState } = await load('store/sqlite.js');
-const { openPostgresState } = await load('store/postgres.js');
+const { openSqliteState } = await load('store/sqlite/state.js');
+const { openPostgresState } = await load('store/postgres/state.js');
 const quiet = () => undefined;
 const log = { debug: quiet, info: quiet, warn: quiet, error: quiet };
 

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { EtlError } from '../../../src/core/errors.ts';
 import { InboxWriter } from '../../../src/serve/receiver/inbox-writer.ts';
-import { ROW_BYTES } from '../../../src/store/inbox.ts';
+import { ROW_BYTES } from '../../../src/store/tables/inbox.ts';
 import { typedIn } from '../../cli/typed.ts';
 import { delivery, layIn } from '../../support/inbox.ts';
 import { openWorld, type World } from '../../support/nights.ts';

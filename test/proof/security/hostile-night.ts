@@ -1,7 +1,7 @@
 /** A night of answers that try to break out of SQL, of the home directory, of JSON and of a terminal. One suite for both targets. */
 import { lstat, readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runsSince } from '../../../src/store/runs.ts';
+import { runsSince } from '../../../src/store/tables/runs.ts';
 import type { TargetName } from '../../../src/warehouse/target-name.ts';
 import { typedIn } from '../../cli/typed.ts';
 import { asciiJson } from '../../support/hostile-json.ts';

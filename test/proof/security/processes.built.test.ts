@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
-import { openSqliteState } from '../../../src/store/sqlite.ts';
+import { openSqliteState } from '../../../src/store/sqlite/state.ts';
 
 let sandbox: Sandbox;
 let cwd: string;

@@ -3,9 +3,9 @@ import { expect, it } from 'vitest';
 import type { EtlError } from '../../../src/core/errors.ts';
 import type { Step } from '../../../src/run/context.ts';
 import { type RunEnd, Scheduler } from '../../../src/serve/schedule/scheduler.ts';
-import { fileLocks } from '../../../src/store/file-locks.ts';
 import type { Lock } from '../../../src/store/locks.ts';
-import { readSchedule } from '../../../src/store/scheduled.ts';
+import { fileLocks } from '../../../src/store/sqlite/locks.ts';
+import { readSchedule } from '../../../src/store/tables/scheduled.ts';
 import { collectingLog } from '../../serve/receiver/scene.ts';
 import { ended, MINUTE, nightly, REPORTS, useScheduler } from '../../serve/schedule/scene.ts';
 

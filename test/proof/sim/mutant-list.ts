@@ -109,7 +109,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'token-outlived',
     about: 'a token is used after it has expired',
-    file: 'src/partner/token.ts',
+    file: 'src/partner/token/token.ts',
     in: 'isUsable',
     first: 'if (value !== this.rejected) return obtainedAtMs <= this.options.clock.now();',
     seed: 109,

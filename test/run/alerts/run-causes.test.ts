@@ -7,8 +7,8 @@ import { homePaths } from '../../../src/core/home.ts';
 import { newId } from '../../../src/core/ids.ts';
 import type { RunResult } from '../../../src/core/records.ts';
 import { judgeRuns } from '../../../src/run/alerts/run-causes.ts';
-import { fileLocks } from '../../../src/store/file-locks.ts';
-import { beginRun, endRun } from '../../../src/store/runs.ts';
+import { fileLocks } from '../../../src/store/sqlite/locks.ts';
+import { beginRun, endRun } from '../../../src/store/tables/runs.ts';
 import { FakeClock } from '../../support/clock.ts';
 import { withState } from '../../support/state.ts';
 

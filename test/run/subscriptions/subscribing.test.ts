@@ -11,7 +11,7 @@ import {
   updateSubscription,
   waitForProcess,
 } from '../../../src/run/subscriptions/subscribing.ts';
-import { storeDeliveries } from '../../../src/store/inbox.ts';
+import { storeDeliveries } from '../../../src/store/tables/inbox.ts';
 import { errorOf } from '../../partner/scene.ts';
 import { answer, cutAfter, hangUp, type Script, silence } from '../../partner/scripted-service.ts';
 import { deliveryAt } from '../../support/inbox.ts';

@@ -1,9 +1,9 @@
 /** What the page says of nights that really were, and what it does about them. The tests build on each other: a night takes seconds. */
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import type { Day } from '../../../src/core/days.ts';
-import { CachedTokenSource } from '../../../src/partner/token.ts';
+import { CachedTokenSource } from '../../../src/partner/token/token.ts';
 import type { PageModel } from '../../../src/serve/page/model.ts';
-import { openSqliteState } from '../../../src/store/sqlite.ts';
+import { openSqliteState } from '../../../src/store/sqlite/state.ts';
 import type { Target } from '../../../src/warehouse/target.ts';
 import type { World } from '../../support/nights.ts';
 import { modelOf, openHeldWorld } from './held-world.ts';

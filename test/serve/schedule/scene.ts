@@ -7,10 +7,10 @@ import type { Step } from '../../../src/run/context.ts';
 import type { Schedules } from '../../../src/serve/schedule/due.ts';
 import { scheduleOf } from '../../../src/serve/schedule/schedule.ts';
 import { type RunEnd, Scheduler, type StartRun } from '../../../src/serve/schedule/scheduler.ts';
-import { runsSince } from '../../../src/store/runs.ts';
-import { writeSchedule } from '../../../src/store/scheduled.ts';
-import { openSqliteState } from '../../../src/store/sqlite.ts';
+import { openSqliteState } from '../../../src/store/sqlite/state.ts';
 import type { State } from '../../../src/store/state.ts';
+import { runsSince } from '../../../src/store/tables/runs.ts';
+import { writeSchedule } from '../../../src/store/tables/scheduled.ts';
 import { openWorld, type World } from '../../support/nights.ts';
 import { collectingLog, type LogLine } from '../receiver/scene.ts';
 

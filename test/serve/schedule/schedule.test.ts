@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { isoTime } from '../../../src/core/clock.ts';
 import { type Due, dueNow, knowing, whenEnded, whenStarted } from '../../../src/serve/schedule/due.ts';
 import { type Schedule, scheduleOf } from '../../../src/serve/schedule/schedule.ts';
-import type { ScheduleState } from '../../../src/store/scheduled.ts';
+import type { ScheduleState } from '../../../src/store/tables/scheduled.ts';
 
 const ZONE = 'Europe/Amsterdam';
 const MINUTE = 60_000;

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { isoTime } from '../../../src/core/clock.ts';
 import { EtlError } from '../../../src/core/errors.ts';
 import { type RunEnd, Scheduler, type StartRun } from '../../../src/serve/schedule/scheduler.ts';
-import { readSchedule, type ScheduleState, writeSchedule } from '../../../src/store/scheduled.ts';
 import type { State } from '../../../src/store/state.ts';
+import { readSchedule, type ScheduleState, writeSchedule } from '../../../src/store/tables/scheduled.ts';
 import { collectingLog } from '../receiver/scene.ts';
 import { ended, MINUTE, REPORTS, schedulesOf, useScheduler } from './scene.ts';
 

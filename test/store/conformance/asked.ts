@@ -1,5 +1,6 @@
 /** What was asked when, whichever engine holds the state. */
 import { expect, test } from 'vitest';
+import type { State } from '../../../src/store/state.ts';
 import {
   askedLines,
   askedOutcomes,
@@ -8,8 +9,7 @@ import {
   newestAsked,
   noteAsked,
   renameAsked,
-} from '../../../src/store/asked.ts';
-import type { State } from '../../../src/store/state.ts';
+} from '../../../src/store/tables/asked.ts';
 
 const P = 'products';
 const at = (day: number) => `2026-03-${String(day).padStart(2, '0')}T04:00:00.000Z`;

@@ -1,7 +1,7 @@
 /** Budgets in the state: what one process wrote is what the next one changes, whichever engine holds it. */
 import { describe, expect, test } from 'vitest';
-import { type Budget, changeBudget } from '../../../src/store/budget.ts';
 import type { State } from '../../../src/store/state.ts';
+import { type Budget, changeBudget } from '../../../src/store/tables/budget.ts';
 
 const NOTHING: Budget = { heldUntilMs: 0, askers: [] };
 

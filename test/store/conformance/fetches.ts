@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { earliestId } from '../../../src/core/ids.ts';
 import type { FetchRecord } from '../../../src/core/records.ts';
+import type { State } from '../../../src/store/state.ts';
 import {
   fetchesByObject,
   fetchesFrom,
@@ -18,9 +19,8 @@ import {
   prunedSince,
   putFetch,
   replaceFetches,
-} from '../../../src/store/fetches.ts';
-import { rewriteTexts } from '../../../src/store/rewrite.ts';
-import type { State } from '../../../src/store/state.ts';
+} from '../../../src/store/tables/fetches.ts';
+import { rewriteTexts } from '../../../src/store/tables/rewrite.ts';
 import { fetchOf, gathered } from '../../extract/lookup-scene.ts';
 
 const ids = (fetches: readonly FetchRecord[]) => fetches.map(({ fetch_id: id }) => id);

@@ -1,6 +1,7 @@
 /** The inbox of push messages, whichever engine holds the state. */
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { State } from '../../../src/store/state.ts';
 import {
   hasMessage,
   inboxSize,
@@ -12,8 +13,7 @@ import {
   replaceBody,
   type StoredDelivery,
   storeDeliveries,
-} from '../../../src/store/inbox.ts';
-import type { State } from '../../../src/store/state.ts';
+} from '../../../src/store/tables/inbox.ts';
 import { FakeClock } from '../../support/clock.ts';
 import type { StatePlace } from '../conformance.ts';
 

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { Day } from '../../../src/core/days.ts';
 import { newId } from '../../../src/core/ids.ts';
 import type { DriftRecord, RunRecord } from '../../../src/core/records.ts';
+import type { State } from '../../../src/store/state.ts';
 import {
   beginRun,
   deleteRuns,
@@ -16,8 +17,7 @@ import {
   runsBegun,
   runsSince,
   runsStamp,
-} from '../../../src/store/runs.ts';
-import type { State } from '../../../src/store/state.ts';
+} from '../../../src/store/tables/runs.ts';
 import { FakeClock } from '../../support/clock.ts';
 
 const summary = { windows: 1, calls: 2, rows: 3, slices_changed: 0, slices_unchanged: 1, slices_held: 0 };

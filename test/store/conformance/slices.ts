@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Day } from '../../../src/core/days.ts';
 import type { SliceEntry } from '../../../src/core/slices.ts';
+import type { State } from '../../../src/store/state.ts';
 import {
   countCommits,
   markChecked,
@@ -9,8 +10,7 @@ import {
   readSlices,
   renameAnswers,
   writeSlices,
-} from '../../../src/store/slices.ts';
-import type { State } from '../../../src/store/state.ts';
+} from '../../../src/store/tables/slices.ts';
 import type { StatePlace } from '../conformance.ts';
 
 const day = (text: string) => text as Day;

@@ -1,9 +1,9 @@
 /** Schedule and check holds in the state, whichever engine holds it. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { readCheckHolds, readReleased, writeCheckHolds, writeReleased } from '../../../src/store/check-holds.ts';
-import { addErased, countErased, noteErasure, readErased } from '../../../src/store/erased.ts';
-import { readSchedule, type ScheduleState, writeSchedule } from '../../../src/store/scheduled.ts';
 import type { State } from '../../../src/store/state.ts';
+import { readCheckHolds, readReleased, writeCheckHolds, writeReleased } from '../../../src/store/tables/check-holds.ts';
+import { addErased, countErased, noteErasure, readErased } from '../../../src/store/tables/erased.ts';
+import { readSchedule, type ScheduleState, writeSchedule } from '../../../src/store/tables/scheduled.ts';
 import type { StatePlace } from '../conformance.ts';
 
 const AT = '2026-03-20T04:30:00.000Z';

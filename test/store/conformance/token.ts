@@ -1,7 +1,7 @@
 /** The token and its circuit in the state, whichever engine holds it. */
 import { describe, expect, test } from 'vitest';
 import type { State } from '../../../src/store/state.ts';
-import { type Circuit, changeTokenRow, readTokenRow } from '../../../src/store/token.ts';
+import { type Circuit, changeTokenRow, readTokenRow } from '../../../src/store/tables/token.ts';
 
 const AT = Date.UTC(2026, 2, 14, 3, 0, 0, 123);
 const empty: Circuit = {

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { pipelines } from '../../../pipelines/index.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { Engine } from '../../../src/engine/duckdb.ts';
-import { fileLocks } from '../../../src/store/file-locks.ts';
+import { fileLocks } from '../../../src/store/sqlite/locks.ts';
 import { openDuckdbTarget } from '../../../src/warehouse/duckdb/target.ts';
 import { NO_SETTINGS } from '../../../src/warehouse/settings.ts';
 import type { Target } from '../../../src/warehouse/target.ts';

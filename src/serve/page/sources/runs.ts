@@ -1,13 +1,13 @@
 /** The last runs, with their calls by endpoint against the budgets. */
 import type { FetchRecord, RunRecord } from '../../../core/records.ts';
 import { AREAS } from '../../../core/source.ts';
-import { endpointOf } from '../../../partner/endpoints.ts';
+import { endpointOf } from '../../../partner/calls/endpoints.ts';
 import type { EndpointBudget, PartnerSettings } from '../../../partner/settings.ts';
 import { isAtWork } from '../../../run/at-work.ts';
 import type { RunContext } from '../../../run/context.ts';
 import { isCalled, partnerIfAny } from '../../../run/partners.ts';
-import { fetchesOfRun } from '../../../store/fetches.ts';
-import { lastRuns } from '../../../store/runs.ts';
+import { fetchesOfRun } from '../../../store/tables/fetches.ts';
+import { lastRuns } from '../../../store/tables/runs.ts';
 import type { EndpointCalls, RunRow } from '../model.ts';
 
 const RUNS_SHOWN = 30;

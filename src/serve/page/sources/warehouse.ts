@@ -5,7 +5,7 @@ import { addDays, type Day } from '../../../core/days.ts';
 import { quoteText } from '../../../engine/duckdb.ts';
 import type { RunContext } from '../../../run/context.ts';
 import { askTarget } from '../../../run/status/ask-target.ts';
-import { driftOfRuns, lastRuns } from '../../../store/runs.ts';
+import { driftOfRuns, lastRuns } from '../../../store/tables/runs.ts';
 import type { QueryResult } from '../../../warehouse/target.ts';
 import type { PageModel, ReconciliationRow } from '../model.ts';
 
