@@ -1,7 +1,7 @@
 /** The dictionary of this program, gathered from pipelines, views and `sql/dictionary`; answers come from a warehouse. */
 import type { Clock } from '../core/clock.ts';
 import type { Pipeline } from '../core/pipeline.ts';
-import { readDictionary } from '../warehouse/dictionary.ts';
+import { readDictionary } from '../warehouse/dictionary/dictionary.ts';
 import type { Target } from '../warehouse/target.ts';
 import { readCatalogue } from './catalogue.ts';
 import { type Docs, makeDocs } from './model.ts';

@@ -5,8 +5,8 @@
 import { type ColumnKind, DUCKDB_TYPE, POSTGRES_TYPE } from '../core/columns.ts';
 import { assert } from '../core/errors.ts';
 import { ACCOUNT_COLUMN, type Disposition, LOADED_COLUMN, type Pipeline, storedColumns } from '../core/pipeline.ts';
-import type { Dictionary } from '../warehouse/dictionary.ts';
-import type { DictionaryEntry } from '../warehouse/dictionary-entry.ts';
+import type { Dictionary } from '../warehouse/dictionary/dictionary.ts';
+import type { DictionaryEntry } from '../warehouse/dictionary/entry.ts';
 import type { CatalogueThing } from './catalogue.ts';
 import { columnSources } from './column-sources.ts';
 import type { DocQuestion } from './questions.ts';

@@ -1,6 +1,6 @@
 /** Questions as the dictionary shows them: the SQL of both engines, and, where a warehouse was asked, the answers. */
 import { assert } from '../core/errors.ts';
-import { readQuestions } from '../warehouse/questions.ts';
+import { readQuestions } from '../warehouse/dictionary/questions.ts';
 import type { QueryResult, Target } from '../warehouse/target.ts';
 
 export interface DocQuestion {

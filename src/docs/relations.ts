@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
-import { dictionaryFolder, parseYaml } from '../warehouse/dictionary.ts';
+import { dictionaryFolder, parseYaml } from '../warehouse/dictionary/dictionary.ts';
 
 /** `many to one`: many rows of `from` belong to one of `to`, or to none where it says `at most one`. */
 export type Cardinality = 'many to one' | 'many to at most one' | 'one to at most one' | 'many to many';

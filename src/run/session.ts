@@ -13,7 +13,7 @@ import { Engine } from '../engine/duckdb.ts';
 import { type Lock, underGeneration, whoHolds } from '../store/locks.ts';
 import { backUpState } from '../store/sqlite/backups.ts';
 import { endedWell } from '../store/tables/runs.ts';
-import type { Check } from '../warehouse/checks.ts';
+import type { Check } from '../warehouse/checks/checks.ts';
 import type { Target } from '../warehouse/target.ts';
 import { RUN_LOCK } from './at-work.ts';
 import type { RunContext } from './context.ts';

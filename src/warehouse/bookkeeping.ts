@@ -10,7 +10,7 @@ import { ACCOUNT } from '../core/account.ts';
 import type { Day } from '../core/days.ts';
 import type { DriftRecord, FetchRecord, PrunedFetch, RunRecord } from '../core/records.ts';
 import type { BookkeepingTables, DriftTable, ReceiptTable, RunTable } from './bookkeeping-tables.ts';
-import { CHECK_KINDS, isCheckKind } from './check-drift.ts';
+import { CHECK_KINDS, isCheckKind } from './checks/drift.ts';
 import type { HoldRecord, LoadSlice, Publication, Receipt, Receipts, ShownHold } from './target.ts';
 
 export type Bookkeeping = Kysely<BookkeepingTables>;

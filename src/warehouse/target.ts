@@ -6,7 +6,7 @@ import type { Day } from '../core/days.ts';
 import type { Pipeline } from '../core/pipeline.ts';
 import type { ControlSums, DriftRecord, FetchRecord, PrunedFetch, RunRecord, SliceContent } from '../core/records.ts';
 import type { Tracer } from '../core/tracer.ts';
-import type { BrokenCheck, Check } from './checks.ts';
+import type { BrokenCheck, Check } from './checks/checks.ts';
 import type { DifferingRows } from './differing-rows.ts';
 import type { Erasure } from './erasing.ts';
 import type { SqlDialect, TargetName } from './target-name.ts';

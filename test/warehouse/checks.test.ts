@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { pipelines } from '../../pipelines/index.ts';
 import type { Day } from '../../src/core/days.ts';
-import { readChecks, sqlOn } from '../../src/warehouse/checks.ts';
+import { readChecks, sqlOn } from '../../src/warehouse/checks/checks.ts';
 import type { SqlDialect } from '../../src/warehouse/target-name.ts';
 
 const HEADER = { severity: 'block', about: 'a is a', pipeline: 'orders', fix: 'look' };

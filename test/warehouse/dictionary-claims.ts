@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { pipelines } from '../../pipelines/index.ts';
 import { orders } from '../../pipelines/orders.ts';
-import { commentOf, type Dictionary, readDictionary } from '../../src/warehouse/dictionary.ts';
+import { commentOf, type Dictionary, readDictionary } from '../../src/warehouse/dictionary/dictionary.ts';
 import type { Target } from '../../src/warehouse/target.ts';
 import { day, publicationOf, SliceMaker } from '../support/slices.ts';
 import { type NewWarehouse, rowsOf, type Warehouse } from './bench.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { commentOf, parseTopic } from '../../src/warehouse/dictionary.ts';
+import { commentOf, parseTopic } from '../../src/warehouse/dictionary/dictionary.ts';
 import { commentsDue, declaredComments } from '../../src/warehouse/schema/comments.ts';
 import { dictionaryClaims } from './dictionary-claims.ts';
 import { duckdbWarehouse } from './duckdb/warehouse.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { pipelines } from '../../pipelines/index.ts';
 import type { Day } from '../../src/core/days.ts';
-import { readDictionary } from '../../src/warehouse/dictionary.ts';
+import { readDictionary } from '../../src/warehouse/dictionary/dictionary.ts';
 import { day, publicationOf, SliceMaker } from '../support/slices.ts';
 import { rowsOf, type Warehouse } from './bench.ts';
 import { duckdbWarehouse } from './duckdb/warehouse.ts';

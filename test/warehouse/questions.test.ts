@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseQuestion, readQuestions } from '../../src/warehouse/questions.ts';
+import { parseQuestion, readQuestions } from '../../src/warehouse/dictionary/questions.ts';
 
 const TEXT = `-- question: What did I earn?
 -- reading: A row is a month.

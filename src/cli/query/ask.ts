@@ -1,7 +1,7 @@
 /** `ask`: the questions that come with the program, listed or answered. */
 import type { Command } from 'commander';
 import { EtlError } from '../../core/errors.ts';
-import { readQuestions } from '../../warehouse/questions.ts';
+import { readQuestions } from '../../warehouse/dictionary/questions.ts';
 import type { CliContext } from '../context.ts';
 import { orDemo } from '../demo/home.ts';
 import { addExamples } from '../help.ts';

@@ -11,7 +11,7 @@ import { foreignText } from '../../core/redact.ts';
 import { readCircuit } from '../../partner/token/circuit.ts';
 import { inboxSize } from '../../store/tables/inbox.ts';
 import { driftAfter } from '../../store/tables/runs.ts';
-import { fixOn } from '../../warehouse/checks.ts';
+import { fixOn } from '../../warehouse/checks/checks.ts';
 import type { HoldRecord } from '../../warehouse/target.ts';
 import { type RunContext, settingsOf } from '../context.ts';
 import { credentialPairs } from '../partners.ts';

@@ -10,7 +10,7 @@ import {
   type Check,
   fixOn,
   readChecks,
-} from '../../warehouse/checks.ts';
+} from '../../warehouse/checks/checks.ts';
 import type { LoadSlice, Target } from '../../warehouse/target.ts';
 import type { RunContext } from '../context.ts';
 import type { CheckHold } from './kept-holds.ts';

@@ -15,7 +15,7 @@ import { readReleased } from '../../store/tables/check-holds.ts';
 import { fetchesOfRuns, prunedSince } from '../../store/tables/fetches.ts';
 import { driftOfRuns, runsSince } from '../../store/tables/runs.ts';
 import { changedSlices } from '../../warehouse/changes.ts';
-import { BlockedByChecks, type Check } from '../../warehouse/checks.ts';
+import { BlockedByChecks, type Check } from '../../warehouse/checks/checks.ts';
 import type {
   HoldRecord,
   LoadSlice,

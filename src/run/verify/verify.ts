@@ -11,7 +11,7 @@ import { differingSums } from '../../engine/control-sums.ts';
 import { Engine, quoteName, readParquet } from '../../engine/duckdb.ts';
 import { readReleased } from '../../store/tables/check-holds.ts';
 import { placeOf } from '../../store/tables/fetches.ts';
-import { brokenText, fixOn } from '../../warehouse/checks.ts';
+import { brokenText, fixOn } from '../../warehouse/checks/checks.ts';
 import {
   isReceiptOf,
   type Reading,

@@ -1,8 +1,8 @@
 /** Checks in a DuckDB warehouse. */
 import type { Clock } from '../../core/clock.ts';
 import { type Engine, quoteText } from '../../engine/duckdb.ts';
-import { CHECK_TIMEOUT_MS, type CheckEngine } from '../checking.ts';
-import { noCheck, unfinished } from '../checks.ts';
+import { CHECK_TIMEOUT_MS, type CheckEngine } from '../checks/checking.ts';
+import { noCheck, unfinished } from '../checks/checks.ts';
 import type { TargetName } from '../target-name.ts';
 
 /** What no SELECT is wrong for: no memory or no disk was left for it. */

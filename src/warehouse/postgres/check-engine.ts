@@ -1,8 +1,8 @@
 /** Checks in a Postgres warehouse, inside a transaction. */
 
 import { stateOf } from '../../store/postgres/errors.ts';
-import { CHECK_TIMEOUT_MS, type CheckEngine } from '../checking.ts';
-import { type Check, noCheck, unfinished } from '../checks.ts';
+import { CHECK_TIMEOUT_MS, type CheckEngine } from '../checks/checking.ts';
+import { type Check, noCheck, unfinished } from '../checks/checks.ts';
 import type { Client } from './sessions.ts';
 
 const TIMED_OUT = '57014';

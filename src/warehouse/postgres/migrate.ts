@@ -4,7 +4,7 @@ import { EtlError } from '../../core/errors.ts';
 import type { Pipeline } from '../../core/pipeline.ts';
 import { quoteName } from '../../engine/duckdb.ts';
 import { stateOf } from '../../store/postgres/errors.ts';
-import { readDictionary } from '../dictionary.ts';
+import { readDictionary } from '../dictionary/dictionary.ts';
 import { commentsDue, declaredComments } from '../schema/comments.ts';
 import { type FoundThing, tablesAmong } from '../schema/found.ts';
 import type { Thing } from '../schema/marts.ts';

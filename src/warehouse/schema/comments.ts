@@ -4,7 +4,7 @@
  */
 import { ACCOUNT_COLUMN, LOADED_COLUMN, type Pipeline, storedColumns } from '../../core/pipeline.ts';
 import { quoteName, quoteText } from '../../engine/duckdb.ts';
-import { commentOf, type Dictionary } from '../dictionary.ts';
+import { commentOf, type Dictionary } from '../dictionary/dictionary.ts';
 import type { FoundThing } from './found.ts';
 
 type Declared = Pick<FoundThing, 'schema' | 'name' | 'column' | 'comment'>;

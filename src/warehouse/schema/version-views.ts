@@ -13,7 +13,7 @@ import {
   VALID_TO,
 } from '../../core/pipeline.ts';
 import { quoteName } from '../../engine/duckdb.ts';
-import type { DictionaryEntry } from '../dictionary-entry.ts';
+import type { DictionaryEntry } from '../dictionary/entry.ts';
 import { factTable } from '../table-sql.ts';
 
 export interface VersionView {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { pipelines } from '../../../pipelines/index.ts';
-import { readQuestions } from '../../../src/warehouse/questions.ts';
+import { readQuestions } from '../../../src/warehouse/dictionary/questions.ts';
 import { run } from '../surroundings.ts';
 
 const NAMES = ['dictionary.html', 'dictionary.md'];

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { candidates } from '../../../src/cli/query/find-question.ts';
-import { readQuestions } from '../../../src/warehouse/questions.ts';
+import { readQuestions } from '../../../src/warehouse/dictionary/questions.ts';
 
 const questions = await readQuestions('duckdb');
 const found = (said: string) => candidates(questions, said).map(({ number }) => number);

@@ -6,7 +6,7 @@ import { pipelines } from '../../../pipelines/index.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { addDays, type Day, daysOf } from '../../../src/core/days.ts';
 import { Engine } from '../../../src/engine/duckdb.ts';
-import { readChecks } from '../../../src/warehouse/checks.ts';
+import { readChecks } from '../../../src/warehouse/checks/checks.ts';
 import { openDuckdbTarget } from '../../../src/warehouse/duckdb/target.ts';
 import { openPostgresTarget } from '../../../src/warehouse/postgres/target.ts';
 import type { LoadSlice, PublishResult, Target } from '../../../src/warehouse/target.ts';

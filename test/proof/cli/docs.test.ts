@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { readQuestions } from '../../../src/warehouse/questions.ts';
+import { readQuestions } from '../../../src/warehouse/dictionary/questions.ts';
 import { typedIn } from '../../cli/typed.ts';
 import { openWorld, type World } from '../../support/nights.ts';
 

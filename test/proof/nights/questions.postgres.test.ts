@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { RunContext } from '../../../src/run/context.ts';
-import { readQuestions } from '../../../src/warehouse/questions.ts';
+import { readQuestions } from '../../../src/warehouse/dictionary/questions.ts';
 import type { SqlDialect } from '../../../src/warehouse/target-name.ts';
 import { type Database, freshDatabase } from '../../support/postgres-database.ts';
 import * as forecast from '../../support/question-forecast.ts';

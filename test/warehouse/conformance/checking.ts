@@ -3,7 +3,7 @@ import { commissions } from '../../../pipelines/commissions.ts';
 import { pipelines } from '../../../pipelines/index.ts';
 import { orders } from '../../../pipelines/orders.ts';
 import type { Pipeline } from '../../../src/core/pipeline.ts';
-import { type Check, parseCheck } from '../../../src/warehouse/checks.ts';
+import { type Check, parseCheck } from '../../../src/warehouse/checks/checks.ts';
 import { day, publicationOf, type RowText } from '../../support/slices.ts';
 import { type NewWarehouse, rowsOf, useBench } from '../bench.ts';
 

@@ -8,7 +8,7 @@ import { pushDeliveries, pushMessages } from '../../../pipelines/push-messages.t
 import { reductions } from '../../../pipelines/reductions.ts';
 import type { Day } from '../../../src/core/days.ts';
 import type { Pipeline } from '../../../src/core/pipeline.ts';
-import { readChecks } from '../../../src/warehouse/checks.ts';
+import { readChecks } from '../../../src/warehouse/checks/checks.ts';
 import { orderHistory } from '../../support/history-tables.ts';
 import { day, publicationOf, type RowText } from '../../support/slices.ts';
 import { type NewWarehouse, useBench } from '../bench.ts';

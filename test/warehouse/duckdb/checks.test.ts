@@ -1,7 +1,7 @@
 /** What only DuckDB can do to a check: it has a limit of memory of its own. */
 import { expect, test } from 'vitest';
 import { orders } from '../../../pipelines/orders.ts';
-import { parseCheck } from '../../../src/warehouse/checks.ts';
+import { parseCheck } from '../../../src/warehouse/checks/checks.ts';
 import { day, publicationOf } from '../../support/slices.ts';
 import { rowsOf, useBench } from '../bench.ts';
 import { duckdbWarehouse } from './warehouse.ts';

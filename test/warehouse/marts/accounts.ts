@@ -1,7 +1,7 @@
 /** Two accounts in one warehouse: no view mixes them, whatever they have in common. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { pipelines } from '../../../pipelines/index.ts';
-import { readDictionary } from '../../../src/warehouse/dictionary.ts';
+import { readDictionary } from '../../../src/warehouse/dictionary/dictionary.ts';
 import type { Target } from '../../../src/warehouse/target.ts';
 import { day, publicationOf, SliceMaker } from '../../support/slices.ts';
 import { type NewWarehouse, rowsOf, type Warehouse } from '../bench.ts';

@@ -7,10 +7,10 @@
  */
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { EtlError } from '../core/errors.ts';
-import { packageRoot } from '../disk/package-root.ts';
-import { headedSql } from './headed-sql.ts';
-import type { SqlDialect } from './target-name.ts';
+import { EtlError } from '../../core/errors.ts';
+import { packageRoot } from '../../disk/package-root.ts';
+import { headedSql } from '../headed-sql.ts';
+import type { SqlDialect } from '../target-name.ts';
 
 export interface Question {
   readonly number: number;

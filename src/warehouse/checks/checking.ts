@@ -2,13 +2,13 @@
  * Running checks, alike in both engines: each is one statement around the check's SELECT, which groups what it yields by day. So a
  * check cannot write, and however many rows break it, only a count and an example a day come back.
  */
-import type { Day } from '../core/days.ts';
-import { type Pipeline, parentName } from '../core/pipeline.ts';
-import type { SliceContent } from '../core/records.ts';
-import { noTracer, spanning } from '../core/tracer.ts';
+import type { Day } from '../../core/days.ts';
+import { type Pipeline, parentName } from '../../core/pipeline.ts';
+import type { SliceContent } from '../../core/records.ts';
+import { noTracer, spanning } from '../../core/tracer.ts';
+import { onDays } from '../on-days.ts';
+import type { CheckWarning, LoadSlice, Publication, Receipts } from '../target.ts';
 import { BlockedByChecks, type BrokenCheck, type Check, sqlOn } from './checks.ts';
-import { onDays } from './on-days.ts';
-import type { CheckWarning, LoadSlice, Publication, Receipts } from './target.ts';
 
 /** An engine as checks need it. */
 export interface CheckEngine {

@@ -13,15 +13,15 @@
  */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { addDays, type Day } from '../core/days.ts';
-import { EtlError } from '../core/errors.ts';
-import type { Pipeline } from '../core/pipeline.ts';
-import { namesIn } from '../disk/atomic.ts';
-import { packageRoot } from '../disk/package-root.ts';
-import { checksOfFile } from './check-family.ts';
-import { headedSql } from './headed-sql.ts';
-import { onDays } from './on-days.ts';
-import type { SqlDialect, TargetName } from './target-name.ts';
+import { addDays, type Day } from '../../core/days.ts';
+import { EtlError } from '../../core/errors.ts';
+import type { Pipeline } from '../../core/pipeline.ts';
+import { namesIn } from '../../disk/atomic.ts';
+import { packageRoot } from '../../disk/package-root.ts';
+import { headedSql } from '../headed-sql.ts';
+import { onDays } from '../on-days.ts';
+import type { SqlDialect, TargetName } from '../target-name.ts';
+import { checksOfFile } from './family.ts';
 
 export interface Check {
   readonly name: string;

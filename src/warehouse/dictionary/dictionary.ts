@@ -19,11 +19,11 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parseDocument } from 'yaml';
 import { z } from 'zod';
-import { EtlError } from '../core/errors.ts';
-import type { Pipeline } from '../core/pipeline.ts';
-import { packageRoot } from '../disk/package-root.ts';
-import type { DictionaryEntry, NamedMeaning } from './dictionary-entry.ts';
-import { versionViews } from './schema/version-views.ts';
+import { EtlError } from '../../core/errors.ts';
+import type { Pipeline } from '../../core/pipeline.ts';
+import { packageRoot } from '../../disk/package-root.ts';
+import { versionViews } from '../schema/version-views.ts';
+import type { DictionaryEntry, NamedMeaning } from './entry.ts';
 
 /** By `schema.name`. */
 export type Dictionary = ReadonlyMap<string, DictionaryEntry>;

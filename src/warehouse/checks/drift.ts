@@ -5,12 +5,12 @@
  * Invariant, also where no key holds it: one row a pipeline, fetch, check and field. Every row that is written is summed over the
  * days of its fetch, and what lay there of that check and that fetch is deleted before.
  */
-import { ACCOUNT } from '../core/account.ts';
-import { quoteText } from '../engine/duckdb.ts';
+import { ACCOUNT } from '../../core/account.ts';
+import { quoteText } from '../../engine/duckdb.ts';
+import { OF_ACCOUNT } from '../table-sql.ts';
+import type { CheckWarning, LoadSlice } from '../target.ts';
 import type { Checked } from './checking.ts';
 import type { BrokenCheck } from './checks.ts';
-import { OF_ACCOUNT } from './table-sql.ts';
-import type { CheckWarning, LoadSlice } from './target.ts';
 
 const KIND = 'check:';
 

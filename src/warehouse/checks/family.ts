@@ -6,9 +6,9 @@
  *   {required}  the columns that no row is without; {fact.required} with a relation in front of each
  * A line with {column} stands once for every column that may be null.
  */
-import type { Pipeline } from '../core/pipeline.ts';
-import { quoteName } from '../engine/duckdb.ts';
-import { factTable } from './table-sql.ts';
+import type { Pipeline } from '../../core/pipeline.ts';
+import { quoteName } from '../../engine/duckdb.ts';
+import { factTable } from '../table-sql.ts';
 
 export interface CheckText {
   readonly name: string;
