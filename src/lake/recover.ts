@@ -13,7 +13,7 @@ import type { Pipeline } from '../core/pipeline.ts';
 import type { SliceContent } from '../core/records.ts';
 import type { HeldSlice, SliceEntry, Slices } from '../core/slices.ts';
 import { emptySlice } from '../engine/content.ts';
-import { type Engine, quoteText, readParquet } from '../engine/duckdb.ts';
+import { type Engine, quoteFile, readParquet } from '../engine/duckdb.ts';
 import { measureSlice } from '../engine/measure.ts';
 import type { State } from '../store/state.ts';
 import { forgetSlices, type NamedEntry, readSlices, writeSlices } from '../store/tables/slices.ts';
@@ -198,7 +198,7 @@ function heldOver({ content: before }: Proved, held: Proved): HeldSlice {
 /** What the file says of itself, without the prefix of our names. */
 async function metadataOf(engine: Engine, file: string): Promise<Map<string, string>> {
   const rows = await engine.rows(
-    `SELECT decode(key) AS name, decode(value) AS value FROM parquet_kv_metadata(${quoteText(file)})`,
+    `SELECT decode(key) AS name, decode(value) AS value FROM parquet_kv_metadata(${quoteFile(file)})`,
   );
   return new Map(rows.map(({ name, value }) => [String(name).replace(/^partner_etl\./, ''), String(value)]));
 }
