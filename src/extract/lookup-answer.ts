@@ -97,6 +97,13 @@ export async function wholeAnswer({ contentEncoding, body, inspect }: Omit<Incom
   return { received, isGzip, decoded };
 }
 
+/** The same of one that holds a few records. Errors: also `failed/answer_too_large`. */
+export async function smallAnswer(answer: Omit<Incoming, 'fetchId'>): Promise<WholeAnswer> {
+  const whole = await wholeAnswer(answer);
+  if (whole.decoded.length <= LIMITS.stateAnswerBytes) return whole;
+  throw new EtlError('failed', 'answer_too_large', `the answer is larger than ${LIMITS.stateAnswerBytes} bytes`);
+}
+
 async function wholeBody(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let length = 0;

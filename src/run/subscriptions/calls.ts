@@ -2,9 +2,8 @@ import { processStatuses } from '../../../pipelines/process-statuses.ts';
 import { subscriptions } from '../../../pipelines/subscriptions.ts';
 import { asEtlError, EtlError } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
-import { LIMITS } from '../../core/limits.ts';
 import type { FetchRecord } from '../../core/records.ts';
-import { receiveLookup, wholeAnswer } from '../../extract/lookup-answer.ts';
+import { receiveLookup, smallAnswer } from '../../extract/lookup-answer.ts';
 import {
   type ProcessStatus,
   parseProcessStatus,
@@ -224,13 +223,6 @@ function orNull<T>(consume: (answer: Answer) => Promise<Consumed<T>>): (answer: 
     const { decoded } = await smallAnswer(answer);
     return unkept(null, decoded.length);
   };
-}
-
-/** Errors: `failed/answer_too_large`, and those of `wholeAnswer`. */
-async function smallAnswer(answer: Answer) {
-  const whole = await wholeAnswer(answer);
-  if (whole.decoded.length <= LIMITS.stateAnswerBytes) return whole;
-  throw new EtlError('failed', 'answer_too_large', `the answer is larger than ${LIMITS.stateAnswerBytes} bytes`);
 }
 
 function unkept<T>(value: T, bytesDecoded: number): Consumed<T> {

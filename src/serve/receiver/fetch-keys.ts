@@ -1,9 +1,7 @@
 /** Asks the service for the keys that it signs push messages with. The answer is kept nowhere but in the cache of the keys. */
 import { pushMessages } from '../../../pipelines/push-messages.ts';
-import { EtlError } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
-import { LIMITS } from '../../core/limits.ts';
-import { wholeAnswer } from '../../extract/lookup-answer.ts';
+import { smallAnswer } from '../../extract/lookup-answer.ts';
 import { parseSignatureKeys, type SignatureKey } from '../../extract/subscription-shapes.ts';
 import type { Answer, Consumed } from '../../partner/call.ts';
 import { signatureKeysCall } from '../../partner/calls/subscriptions.ts';
@@ -29,9 +27,7 @@ export async function fetchSignatureKeys(
 }
 
 async function keysIn(answer: Answer): Promise<Consumed<readonly SignatureKey[]>> {
-  const { decoded } = await wholeAnswer(answer);
-  if (decoded.length > LIMITS.stateAnswerBytes)
-    throw new EtlError('failed', 'answer_too_large', `the answer is larger than ${LIMITS.stateAnswerBytes} bytes`);
+  const { decoded } = await smallAnswer(answer);
   const value = parseSignatureKeys(documentOf(decoded));
   return { value, bytesDecoded: decoded.length, sha256: null, rawPath: null, items: value.length };
 }
