@@ -123,25 +123,23 @@ interface Turn {
 async function takeTurn({ context, push, settings, command }: ServeOptions, parts: OpenParts): Promise<Turn> {
   const { locks, log, clock, signal } = context;
   const isShared = context.state.engine === 'postgres';
-  let [isSound, isMine] = [true, false];
+  let [isSound, isStandingBy] = [true, false];
   const keep = (what: string, lock: Lock) =>
     parts.add(`the lock of the ${what}`, () => {
       isSound = false;
       return lock.release();
     });
-  const take = async (name: string, what: 'receiver' | 'scheduler', why: string) => {
-    const lock = await locks.tryLock(name, command);
-    if (lock) return keep(what, lock);
-    const hint = `end it first: ${why}`;
-    throw new EtlError('locked', what, `another ${what} is at work: ${await whoHolds(locks, name)}`, { hint });
-  };
+  const refusal = async (name: string, what: 'receiver' | 'scheduler', why: string) =>
+    new EtlError('locked', what, `another ${what} is at work: ${await whoHolds(locks, name)}`, {
+      hint: `end it first: ${why}`,
+    });
   const standBy = async (): Promise<boolean> => {
-    for (let lock: Lock | null = null; !signal.aborted; ) {
+    while (!signal.aborted) {
       // A server that restarts is no reason to stop receiving.
-      lock = await locks.tryLock(SCHEDULER_LOCK, command).catch(() => null);
+      const lock = await locks.tryLock(SCHEDULER_LOCK, command).catch(() => null);
       if (lock) {
-        isMine = true;
         keep('scheduler', lock);
+        isStandingBy = false;
         log.info('the host that started the runs is gone; this one does now');
         return true;
       }
@@ -150,16 +148,20 @@ async function takeTurn({ context, push, settings, command }: ServeOptions, part
     return false;
   };
   // Receivers of several hosts write into one inbox, which has a message once.
-  if (push.enabled && !isShared) await take(RECEIVER_LOCK, 'receiver', 'of two receivers doctor could find only one');
-  if (settings.schedule)
-    try {
-      await take(SCHEDULER_LOCK, 'scheduler', 'two schedulers would start every run twice');
-    } catch (error) {
-      if (!isShared || !(error instanceof EtlError) || error.kind !== 'locked') throw error;
-      log.info(`${error.message}; this one stands by`);
-      return { has: () => isMine, isSound: () => isSound, come: standBy() };
-    }
-  return { has: () => true, isSound: () => isSound, come: Promise.resolve(true) };
+  if (push.enabled && !isShared) {
+    const lock = await locks.tryLock(RECEIVER_LOCK, command);
+    if (!lock) throw await refusal(RECEIVER_LOCK, 'receiver', 'of two receivers doctor could find only one');
+    keep('receiver', lock);
+  }
+  const turn = { has: () => !isStandingBy, isSound: () => isSound };
+  const lock = settings.schedule ? await locks.tryLock(SCHEDULER_LOCK, command) : null;
+  if (lock) keep('scheduler', lock);
+  if (lock || !settings.schedule) return { ...turn, come: Promise.resolve(true) };
+  const refused = await refusal(SCHEDULER_LOCK, 'scheduler', 'two schedulers would start every run twice');
+  if (!isShared) throw refused;
+  log.info(`${refused.message}; this one stands by`);
+  isStandingBy = true;
+  return { ...turn, come: standBy() };
 }
 
 function openScheduler({ context, settings, schedules, startRun }: ServeOptions): Promise<Scheduler> {
