@@ -285,7 +285,10 @@ describe('a budget that spans a minute or more', () => {
   test('waits an hour, and not until the old time comes again, after the clock was set back', async () => {
     const aheadMs = START_MS + 1e11;
     const other = { id: 'other', seenMs: aheadMs, demand: 0, leavesMs: Array<number>(10).fill(aheadMs) };
-    await changeBudget(scene.state, { endpoint: 'things', isLong: false }, () => ({ heldUntilMs: 0, askers: [other] }));
+    await changeBudget(scene.state, { endpoint: 'things', isSynced: false }, () => ({
+      heldUntilMs: 0,
+      askers: [other],
+    }));
     expect(await sendTimes(1, hourly)).toEqual([3_600_000 + LONG_MARGIN_MS]);
   });
 

@@ -166,12 +166,15 @@ describe('a short budget that is shared', () => {
   });
 
   async function tell(asker: Asker): Promise<void> {
-    await changeBudget(scene.state, { endpoint: 'things', isLong: false }, () => ({ heldUntilMs: 0, askers: [asker] }));
+    await changeBudget(scene.state, { endpoint: 'things', isSynced: false }, () => ({
+      heldUntilMs: 0,
+      askers: [asker],
+    }));
   }
 
   async function told(): Promise<Budget> {
     let budget: Budget | null = null;
-    await changeBudget(scene.state, { endpoint: 'things', isLong: false }, (found) => {
+    await changeBudget(scene.state, { endpoint: 'things', isSynced: false }, (found) => {
       budget = found;
       return found;
     });

@@ -68,7 +68,7 @@ export class SharedBudget {
     this.limit(limits);
     const taken: CountedCall[] = [];
     try {
-      await changeBudget(this.state, this.named, (found) => {
+      await changeBudget(this.state, this.row, (found) => {
         this.look(found);
         const room = this.heldUntilMs > this.clock.now() ? 0 : Math.min(want, this.room());
         for (let i = 0; i < room; i++) taken.push({ sentMs: null, leavesMs: Number.POSITIVE_INFINITY });
@@ -120,7 +120,7 @@ export class SharedBudget {
     this.heldUntilMs = cappedMs;
     this.heldWhy = why;
     if (cappedMs - nowMs < SHORTEST_SHARED_HOLD_MS) return;
-    await changeBudget(this.state, { ...this.named, isLong: true }, (found) => ({
+    await changeBudget(this.state, { endpoint: this.endpoint, isSynced: true }, (found) => ({
       ...found,
       heldUntilMs: Math.max(found.heldUntilMs, cappedMs),
     }));
@@ -144,7 +144,7 @@ export class SharedBudget {
   /** Tells the others when our calls leave, where no `take` will. */
   async publish(): Promise<void> {
     if (!this.isStale) return;
-    await changeBudget(this.state, this.named, (found) => {
+    await changeBudget(this.state, this.row, (found) => {
       this.look(found);
       return this.written(0);
     });
@@ -154,8 +154,8 @@ export class SharedBudget {
     return this.limits !== null && this.limits.perSeconds >= LONG_FROM_SECONDS;
   }
 
-  private get named() {
-    return { endpoint: this.endpoint, isLong: this.isLong };
+  private get row() {
+    return { endpoint: this.endpoint, isSynced: this.isLong };
   }
 
   private get windowMs(): number {

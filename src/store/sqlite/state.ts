@@ -245,7 +245,7 @@ class PatientConnection implements DatabaseConnection {
   private keep(sql: string, statement: Database.Statement): void {
     if (sql.length > LONGEST_KEPT) return;
     this.statements.set(sql, statement);
-    for (const [oldest] of this.statements) if (this.statements.size > MOST_KEPT) this.statements.delete(oldest);
+    if (this.statements.size > MOST_KEPT) this.statements.delete(this.statements.keys().next().value!);
   }
 
   // biome-ignore lint/correctness/useYield: nothing here is read as a stream.

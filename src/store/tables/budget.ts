@@ -22,16 +22,15 @@ export interface Budget {
 }
 
 /**
- * Puts what `change` makes of the endpoint's budget in its place, alone among all processes. `isLong`: its window is longer than a machine
- * takes to start again, so it must be known then; of a second's budget nothing counts any more, and to sync each call would take longer
- * than the rest of it.
+ * Puts what `change` makes of the endpoint's budget in its place, alone among all processes. `isSynced`: it must still be known when the
+ * machine has started again. Of a second's budget nothing counts any more then, and to sync each call would take longer than the rest of it.
  */
 export async function changeBudget(
   state: State,
-  { endpoint, isLong }: { readonly endpoint: string; readonly isLong: boolean },
+  { endpoint, isSynced }: { readonly endpoint: string; readonly isSynced: boolean },
   change: (found: Budget) => Budget,
 ): Promise<void> {
-  const write = isLong ? state.write : state.writeUnsynced;
+  const write = isSynced ? state.write : state.writeUnsynced;
   await write(async (tx) => {
     const { heldUntilMs, askers } = change(await readBudget(tx, endpoint));
     const row = { held_until: heldUntilMs === 0 ? null : isoTime(heldUntilMs), askers: JSON.stringify(askers) };

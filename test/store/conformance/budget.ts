@@ -7,7 +7,7 @@ const NOTHING: Budget = { heldUntilMs: 0, askers: [] };
 
 async function budgetIn(state: State, endpoint: string): Promise<Budget> {
   const seen: Budget[] = [];
-  await changeBudget(state, { endpoint, isLong: false }, (found) => {
+  await changeBudget(state, { endpoint, isSynced: false }, (found) => {
     seen.push(found);
     return found;
   });
@@ -24,7 +24,7 @@ export function budgetConformance(open: () => Promise<State>): void {
         demand: 3,
         leavesMs: [1_772_000_001_000, 1_772_000_001_001],
       };
-      await changeBudget(state, { endpoint: 'commission', isLong: true }, (found) => {
+      await changeBudget(state, { endpoint: 'commission', isSynced: true }, (found) => {
         expect(found).toEqual(NOTHING);
         return { heldUntilMs: 1_772_000_009_999, askers: [asker] };
       });
@@ -36,7 +36,7 @@ export function budgetConformance(open: () => Promise<State>): void {
       const states = await Promise.all([open(), open(), open()]);
       const taken = [0, 0, 0];
       const take = (which: number) =>
-        changeBudget(states[which]!, { endpoint: 'commission', isLong: which === 0 }, ({ askers }) => {
+        changeBudget(states[which]!, { endpoint: 'commission', isSynced: which === 0 }, ({ askers }) => {
           const isFree = askers.length < 28;
           if (isFree) taken[which]! += 1;
           const call = { id: `${which}-${taken[which]}`, seenMs: 0, demand: 0, leavesMs: [1] };
