@@ -10,7 +10,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import type { State, StateDb } from '../../store/state.ts';
 import { addErased, type ErasedRow, readErased } from '../../store/tables/erased.ts';
 
-export type ErasedKind = 'sub-id' | 'order-id' | 'order-item-id';
+export type ErasedKind = ErasedRow['kind'];
 
 export interface ErasedValue {
   readonly kind: ErasedKind;

@@ -84,9 +84,9 @@ export async function recordedCatalogue(
   return row ? { sha256: row.sha256, things: JSON.parse(row.things) as MadeThing[] } : null;
 }
 
-/** As it was noted when it was made; nothing where an older program made it. */
+/** As it was noted when it was made. */
 interface MadeThing extends Thing {
-  readonly definition?: string | null;
+  readonly definition: string | null;
 }
 
 export interface AlteredThing extends Thing {
