@@ -1,9 +1,9 @@
 /** Two hosts that serve on one state in Postgres: both receive messages, one starts the runs, and when it is killed the other one does. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, inject, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { addDays, dayAt } from '../../../src/core/days.ts';
 import { verify } from '../../../src/run/verify/verify.ts';
@@ -13,6 +13,7 @@ import { HANG_MS } from '../../support/hang.ts';
 import { openWorld, type World } from '../../support/nights.ts';
 import { freePort } from '../../support/postgres.ts';
 import { type Database, freshDatabase } from '../../support/postgres-database.ts';
+import { startServing } from '../../support/serving.ts';
 import { startSubscription } from '../../support/states.ts';
 
 const REPORTS = ['promotions', 'orders', 'commissions'];
@@ -67,22 +68,7 @@ async function startHost(port: number): Promise<Host> {
   const settings = parse(await readFile(world.env.PARTNER_ETL_CONFIG!, 'utf8')) as object;
   const file = path.join(world.home, `serve-${port}.yaml`);
   await writeFile(file, stringify({ ...settings, push: { port } }));
-  const child = spawn(process.execPath, [path.join(inject('build'), 'src', 'main.js'), 'serve', '--json'], {
-    cwd: world.home,
-    env: { PATH: process.env.PATH, ...world.env, PARTNER_ETL_CONFIG: file },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  serving.push(child);
-  let said = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    said += text;
-  });
-  const ended = once(child, 'exit').then(([code]) => {
-    throw new Error(`serve ended with ${code}: ${said}`);
-  });
-  ended.catch(() => undefined);
-  const [line] = (await Promise.race([once(child.stdout, 'data'), ended])) as [Buffer];
-  const { health } = JSON.parse(line.toString()) as { health: string };
+  const { child, health } = await startServing(world, (one) => serving.push(one), { PARTNER_ETL_CONFIG: file });
   return {
     child,
     async health() {

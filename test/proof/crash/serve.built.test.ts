@@ -1,8 +1,7 @@
 /** `serve` as a process: its nights are processes of their own, and whoever ends it finds the next night equal to the truth. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import path from 'node:path';
-import { afterEach, beforeEach, expect, inject, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { addDays, dayAt } from '../../../src/core/days.ts';
 import { homePaths } from '../../../src/core/home.ts';
 import { verify } from '../../../src/run/verify/verify.ts';
@@ -11,6 +10,7 @@ import { runsSince } from '../../../src/store/tables/runs.ts';
 import { readSchedule, writeSchedule } from '../../../src/store/tables/scheduled.ts';
 import { HANG_MS } from '../../support/hang.ts';
 import { openWorld, type World } from '../../support/nights.ts';
+import { startServing } from '../../support/serving.ts';
 import { withState } from '../../support/state.ts';
 
 const REPORTS = ['promotions', 'orders', 'commissions'];
@@ -18,7 +18,6 @@ const MS_PER_DAY = 86_400_000;
 
 let world: World;
 let serving: ChildProcess | null = null;
-let stderr = '';
 
 beforeEach(async () => {
   // The process has the real clock, and the service its own zone.
@@ -27,7 +26,6 @@ beforeEach(async () => {
   world = await openWorld({ today, lookbackDays: 4, windowDays: 2, ordersPerDay: 30, settings });
   world.sandbox.setNow(Date.now());
   world.clock.set(Date.now());
-  stderr = '';
   const entry = { handled_until: new Date(Date.now() - 9 * MS_PER_DAY).toISOString(), last: null };
   await world.within(({ state }) => writeSchedule(state, Object.fromEntries(REPORTS.map((name) => [name, entry]))));
 });
@@ -43,30 +41,10 @@ afterEach(async () => {
 
 const paths = () => homePaths(world.home);
 
-interface Addresses {
-  readonly url: string;
-  readonly health: string;
-}
-
-/** The built program's `serve`; resolves when it takes messages and starts runs. */
-async function startServe(): Promise<{ readonly child: ChildProcess } & Addresses> {
-  const main = path.join(inject('build'), 'src', 'main.js');
-  const child = spawn(process.execPath, [main, 'serve', '--json'], {
-    cwd: world.home,
-    env: { PATH: process.env.PATH, ...world.env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+const startServe = () =>
+  startServing(world, (child) => {
+    serving = child;
   });
-  serving = child;
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    stderr += text;
-  });
-  const ended = once(child, 'exit').then(([code]) => {
-    throw new Error(`serve ended with ${code}: ${stderr}`);
-  });
-  ended.catch(() => undefined);
-  const [line] = (await Promise.race([once(child.stdout, 'data'), ended])) as [Buffer];
-  return { child, ...(JSON.parse(line.toString()) as Addresses) };
-}
 
 const records = () => withState(paths().root, ({ db }) => runsSince(db, null));
 

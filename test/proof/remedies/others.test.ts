@@ -8,6 +8,7 @@ import { ROW_BYTES } from '../../../src/store/tables/inbox.ts';
 import { typedIn } from '../../cli/typed.ts';
 import { delivery, layIn } from '../../support/inbox.ts';
 import { openWorld, type World } from '../../support/nights.ts';
+import { follow } from './scene.ts';
 
 /** For one message. */
 const ROOM = delivery(1).body.length + ROW_BYTES;
@@ -28,17 +29,6 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-/** Types what the text names, once each; the words of its output. */
-async function follow(said: string, names: RegExp): Promise<void> {
-  const fixes = [...new Set([...said.matchAll(names)].map(([found]) => found))];
-  expect(fixes, said).not.toEqual([]);
-  for (const fix of fixes) {
-    world.clock.set(world.clock.now() + 60_000);
-    const { code, out, err } = await typedIn(world, fix.split(' ').slice(1));
-    expect(code, `${fix}\n${out}\n${err}`).toBe(0);
-  }
-}
-
 async function expectSound(): Promise<void> {
   const { code, out } = await typedIn(world, ['verify', '--deep', '--json']);
   expect([code, JSON.parse(out).differences]).toEqual([0, []]);
@@ -52,7 +42,7 @@ it('a slice that shrank and is held, for who finds it right', async () => {
   await world.night({ names: ['orders'] });
   expect(await world.differences(world.lookback())).not.toEqual([]);
   const { out } = await typedIn(world, ['explain', 'orders', to]);
-  await follow(out, /partner-etl release orders \d{4}-\d{2}-\d{2}/g);
+  await follow(world, out, /partner-etl release orders \d{4}-\d{2}-\d{2}/g);
   await expectSound();
 });
 
@@ -64,13 +54,13 @@ it('an inbox that is full', async () => {
     await writer.close();
     return refusal instanceof EtlError ? refusal.hint : '';
   });
-  await follow(hint ?? '', /partner-etl run push-messages/g);
+  await follow(world, hint ?? '', /partner-etl run push-messages/g);
   await world.within(async ({ state, clock, log }) => {
     const writer = await InboxWriter.open({ state, clock, log, mostBytes: ROOM });
     await writer.append(delivery(2));
     await writer.close();
   });
-  await follow('partner-etl run push-messages', /partner-etl run push-messages/g);
+  await follow(world, 'partner-etl run push-messages', /partner-etl run push-messages/g);
   const rows = await world.within(({ targets }) =>
     targets[0]!.query('SELECT resource_id FROM warehouse.fact_push_message ORDER BY 1', 10),
   );

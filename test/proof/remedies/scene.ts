@@ -55,20 +55,24 @@ export function rowsOf(world: World): Promise<string> {
   });
 }
 
-/** Damages, asks, runs what is printed, and compares. */
-export async function expectRemedy(world: World, remedy: Remedy, sound: string): Promise<void> {
-  const { from, to } = world.lookback();
-  await remedy.damage(world);
-  const words = remedy.ask.replace('FIRST', from).replace('LAST', to).split(' ');
-  const asked = await typedIn(world, words);
-  const said = `${asked.out}\n${asked.err}`;
-  const fixes = [...new Set([...said.matchAll(remedy.prints)].map(([found]) => found))];
+/** Types what the text names, once each: some command must be named, and each must end with 0. */
+export async function follow(world: World, said: string, prints: RegExp): Promise<void> {
+  const fixes = [...new Set([...said.matchAll(prints)].map(([found]) => found))];
   expect(fixes, said).not.toEqual([]);
   for (const fix of fixes) {
     world.clock.set(world.clock.now() + 60_000);
     const { code, out, err } = await typedIn(world, fix.split(' ').slice(1));
     expect(code, `${fix}\n${out}\n${err}`).toBe(0);
   }
+}
+
+/** Damages, asks, runs what is printed, and compares. */
+export async function expectRemedy(world: World, remedy: Remedy, sound: string): Promise<void> {
+  const { from, to } = world.lookback();
+  await remedy.damage(world);
+  const words = remedy.ask.replace('FIRST', from).replace('LAST', to).split(' ');
+  const asked = await typedIn(world, words);
+  await follow(world, `${asked.out}\n${asked.err}`, remedy.prints);
   const { code, out } = await typedIn(world, ['verify', '--deep', '--json']);
   expect([code, JSON.parse(out).differences, JSON.parse(out).warnings]).toEqual([0, [], []]);
   if (!remedy.isNews) expect(await rowsOf(world)).toBe(sound);
