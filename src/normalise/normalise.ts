@@ -17,7 +17,7 @@ import { contentColumnsSql, contentOf, digestOf, emptySlice, hashSumsOf, NO_HASH
 import { type Engine, quoteFile, quoteName, quoteText, readParquet } from '../engine/duckdb.ts';
 import { driftOf } from './drift.ts';
 import { judgedRows, VERDICT } from './duplicates.ts';
-import { TYPED_GROUP_ROWS, writeSlices } from './parquet.ts';
+import { DICTIONARY, TYPED_GROUP_ROWS, writeSlices } from './parquet.ts';
 import { collectRejects, type RawSource, rejectHashes, writeRejects } from './rejects.ts';
 import { lineColumns, typedSelect } from './typing.ts';
 
@@ -131,7 +131,7 @@ async function readLines(engine: Engine, input: NormaliseInput): Promise<string>
   const source = `read_json(${quoteFile(input.linesFile)}, format = 'newline_delimited', records = true, compression = 'uncompressed',
     maximum_object_size = ${size}, columns = ${lineColumns(pipeline)})`;
   const select = typedSelect(pipeline, source, input.range, input.timeZone, input);
-  const options = `FORMAT parquet, COMPRESSION lz4, ROW_GROUP_SIZE ${TYPED_GROUP_ROWS}, PRESERVE_ORDER true`;
+  const options = `FORMAT parquet, COMPRESSION lz4, ${DICTIONARY}, ROW_GROUP_SIZE ${TYPED_GROUP_ROWS}, PRESERVE_ORDER true`;
   // Without a line there is nothing that DuckDB could read columns from.
   const rows = input.lines === 0 ? `(${select}) LIMIT 0` : `(${select})`;
   const copy = `COPY (SELECT ${HASH_STORED} FROM ${rows}) TO ${quoteText(file)} (${options})`;

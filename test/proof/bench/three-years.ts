@@ -26,6 +26,7 @@ type Values = Readonly<Record<string, string>>;
 
 const PRODUCTS = 20_000;
 const LINES_A_FILE = 50_000;
+const DAYS_A_FETCH = 10;
 const PLACE = ['site_code', 'site_name', 'frame_type', 'name', 'sub_id'] as const;
 const LABELS = PLACE.join(', ');
 
@@ -111,16 +112,24 @@ export class ThreeYears {
     const file = path.join(this.dir, `${this.made}.parquet`);
     // Sorted as the lake's files are: how rows lie in a warehouse follows from it.
     const order = pipeline.sort.map(quoteName).join(', ');
-    await this.engine.run(`COPY (${rows} ORDER BY ${order}) TO ${quoteText(file)} (FORMAT parquet, COMPRESSION zstd)`);
-    const content = { ...(await contentOf(this.engine, pipeline, day, file)), fetched_at: `${asOf}T03:00:00.000Z` };
+    // A fetch brings some days, and checks look at all days of a fetch: were it one for all, a night would look at years.
+    const fetchId = `f0${asOf}-${Math.floor(dayNumber(day) / DAYS_A_FETCH)}`;
+    await this.engine.run(
+      `COPY (SELECT * REPLACE (${quoteText(fetchId)} AS fetch_id) FROM (${rows}) ORDER BY ${order})
+       TO ${quoteText(file)} (FORMAT parquet, COMPRESSION zstd)`,
+    );
+    const content = {
+      ...(await contentOf(this.engine, pipeline, day, file)),
+      fetch_id: fetchId,
+      fetched_at: `${asOf}T03:00:00.000Z`,
+    };
     return { pipeline, content, file, rejectsFile: null };
   }
 }
 
 function select(pipeline: Pipeline, values: Values, from: string): string {
-  const all: Values = { fetch_id: `'f0bench'`, ...values };
   const columns = storedColumns(pipeline).map(
-    (c) => `CAST(${all[c.column] ?? 'NULL'} AS ${DUCKDB_TYPE[c.kind]}) AS ${quoteName(c.column)}`,
+    (c) => `CAST(${values[c.column] ?? 'NULL'} AS ${DUCKDB_TYPE[c.kind]}) AS ${quoteName(c.column)}`,
   );
   return `SELECT ${columns.join(', ')} FROM ${from}`;
 }

@@ -15,6 +15,8 @@ const DLT = 'dlt==1.31.0';
 const MELTANO = 'meltano==4.4.1';
 // The last one that is a package of Python: newer ones load a program, and drivers for it, from elsewhere when first used.
 const INGESTR = 'ingestr==0.14.155';
+// Likewise: the last one whose program is in the package.
+const SLING = 'sling-linux-amd64==1.4.11';
 const PARQUETJS = 'parquetjs-lite@0.8.7';
 
 const script = (name: string) => path.join(import.meta.dirname, name);
@@ -135,6 +137,23 @@ async function ingestr(dir: string): Promise<Peer> {
   };
 }
 
+async function sling(dir: string): Promise<Peer> {
+  const bin = await pythonWith(path.join(dir, 'sling'), [SLING, 'requests']);
+  return {
+    name: 'Sling, from files of the report',
+    version: SLING,
+    engines: ['postgres'],
+    table: () => snakeTable('peer.orders'),
+    load: ({ place, from, to, folder }) => {
+      mkdirSync(folder, { recursive: true });
+      return {
+        file: path.join(bin, 'python'),
+        args: [source('sling_orders.py'), folder, place.address, from, to],
+      };
+    },
+  };
+}
+
 export const CONTESTANTS: Readonly<Record<string, (dir: string) => Peer | Promise<Peer>>> = {
   ours,
   plain,
@@ -142,4 +161,5 @@ export const CONTESTANTS: Readonly<Record<string, (dir: string) => Peer | Promis
   dlt,
   meltano,
   ingestr,
+  sling,
 };
