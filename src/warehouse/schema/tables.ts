@@ -62,15 +62,18 @@ export function tableColumns(pipeline: Pipeline, engine: SqlDialect): TableColum
 }
 
 /**
- * What makes a pipeline's table. The account ends its key: a look for rows by the rest of it, as in views, finds them too.
+ * What makes a pipeline's table. The account ends its key: a look for rows by the rest of it, as in views, finds them too. Only since when
+ * a row was so comes behind it: who looks for all that a thing was knows the account, and Postgres overrates what skipping a column costs.
  */
 export function createTable(pipeline: Pipeline, engine: SqlDialect, indexed: IndexedDays): string[] {
   const table = `warehouse.${quoteName(pipeline.table)}`;
   const columns = tableColumns(pipeline, engine).map((column) => `  ${columnSql(column)}`);
   if (engine === 'duckdb') return [`CREATE TABLE ${table} (\n${columns.join(',\n')}\n)`];
   const nullable = nullableKey(pipeline);
-  const names = pipeline.key === null ? [] : [...pipeline.key, ACCOUNT_COLUMN];
-  const key = names.map((name) => (nullable.has(name) ? neverNull(pipeline, name) : quoteName(name)));
+  const names = pipeline.key ?? [];
+  const since = names.filter((name) => name === VALID_FROM);
+  const whole = names.length === 0 ? [] : [...names.filter((name) => name !== VALID_FROM), ACCOUNT_COLUMN, ...since];
+  const key = whole.map((name) => (nullable.has(name) ? neverNull(pipeline, name) : quoteName(name)));
   const primary = key.length > 0 && nullable.size === 0 ? [`  PRIMARY KEY (${key.join(', ')})`] : [];
   const statements = [`CREATE TABLE ${table} (\n${[...columns, ...primary].join(',\n')}\n)`];
   if (nullable.size > 0)
