@@ -10,9 +10,6 @@ CREATE OR REPLACE MACRO etl.each_number(first_number, last_number) AS unnest(gen
 
 CREATE OR REPLACE MACRO etl.each_day(first_day, last_day) AS CAST(unnest(generate_series(first_day, last_day, interval 1 day)) AS date);
 
--- No table has a key here.
-CREATE OR REPLACE MACRO etl.has_key(table_name) AS false;
-
 -- warehouse.dim_sub_id reads this: the sub-IDs of an account, by one pass over the facts.
 CREATE OR REPLACE VIEW etl.sub_id_seen AS
 SELECT account, sub_id, min(day) AS first_day, max(day) AS last_day

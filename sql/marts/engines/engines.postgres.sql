@@ -19,10 +19,6 @@ CREATE OR REPLACE FUNCTION etl.each_day(first_day date, last_day date) RETURNS S
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$ SELECT CAST(generate_series(CAST(first_day AS timestamp), CAST(last_day AS timestamp), interval '1 day') AS date) $$;
 
-CREATE OR REPLACE FUNCTION etl.has_key(table_name text) RETURNS boolean
-LANGUAGE sql STABLE PARALLEL SAFE
-AS $$ SELECT EXISTS (SELECT 1 FROM pg_constraint WHERE conrelid = to_regclass('warehouse.' || table_name) AND contype = 'p') $$;
-
 -- warehouse.dim_sub_id reads this: the sub-IDs of an account, by steps from each to the next in the index. A pass over the facts, as DuckDB
 -- makes it, takes twelve times as long.
 CREATE OR REPLACE VIEW etl.sub_id_seen AS

@@ -45,7 +45,7 @@ export function smallStateConformance(newPlace: () => Promise<StatePlace>): void
       rows_before: 0,
       fetch_id: 'f1',
       held_at: AT,
-      check_name: 'order_items_unique',
+      check_name: 'order_items_history',
       fix: 'partner-etl replay orders 2026-03-18',
     };
     await writeCheckHolds(state, 'duckdb', [hold, { ...hold, slice_day: '2026-03-17' }]);

@@ -79,21 +79,6 @@ export function shippedChecks(newWarehouse: NewWarehouse): void {
       expect(await target.broken(await shipped())).toMatchObject([told]);
     });
 
-    test('an order item that is there twice is found', async () => {
-      const { target, maker, warehouse } = bench;
-      const publication = publicationOf('r1', [await maker.make(orders, FIRST, [item('a'), item('b')])]);
-      await target.publish({ ...publication, checks: await shipped() });
-      expect(await target.broken(await shipped())).toEqual([]);
-      if (warehouse.engine === 'postgres')
-        await warehouse.execute('ALTER TABLE warehouse.fact_order_item DROP CONSTRAINT fact_order_item_pkey');
-      await warehouse.execute(
-        `INSERT INTO warehouse.fact_order_item SELECT * FROM warehouse.fact_order_item WHERE order_id = 'a'`,
-      );
-      expect(await target.broken(await shipped())).toMatchObject([
-        { check: 'order_items_unique', severity: 'block', day: FIRST, rows: 1 },
-      ]);
-    });
-
     test('a message that counts other deliveries than there are blocks', async () => {
       const { target, maker } = bench;
       const deliveries = await maker.make(pushDeliveries, FIRST, [delivery('a', '1'), delivery('a', '2')]);
