@@ -41,12 +41,12 @@ rated AS (
     AND plain.first_day <= item.order_date AND plain.last_day >= item.order_date
   LEFT JOIN warehouse.fact_reduction AS present
     ON present.account = item.account AND present.ean = product_ean.ean
-    AND coalesce(present.start_date, item.order_date) <= item.order_date AND coalesce(present.end_date, item.order_date) >= item.order_date
+    AND coalesce(present.start_date, date '0001-01-01') <= item.order_date AND coalesce(present.end_date, date '9999-12-31') >= item.order_date
     AND etl.utc_day(present.valid_from) <= item.order_date
     AND (present.maximum_price IS NULL OR present.maximum_price >= item.price_incl_vat) AND present.cost_reduction > 0
   LEFT JOIN warehouse.fact_reduction_history AS past
     ON past.account = item.account AND past.ean = product_ean.ean
-    AND coalesce(past.start_date, item.order_date) <= item.order_date AND coalesce(past.end_date, item.order_date) >= item.order_date
+    AND coalesce(past.start_date, date '0001-01-01') <= item.order_date AND coalesce(past.end_date, date '9999-12-31') >= item.order_date
     AND etl.utc_day(past.valid_from) <= item.order_date AND etl.utc_day(past.valid_to) > item.order_date
     AND (past.maximum_price IS NULL OR past.maximum_price >= item.price_incl_vat) AND past.cost_reduction > 0
   LEFT JOIN warehouse.reduction_in_force AS own

@@ -35,11 +35,11 @@ part AS (
   LEFT JOIN warehouse.product_ean AS product_ean ON product_ean.account = item.account AND product_ean.product_id = item.product_id
   LEFT JOIN warehouse.fact_reduction AS present
     ON present.account = item.account AND present.ean = product_ean.ean
-    AND coalesce(present.start_date, item.order_date) <= item.order_date AND coalesce(present.end_date, item.order_date) >= item.order_date
+    AND coalesce(present.start_date, date '0001-01-01') <= item.order_date AND coalesce(present.end_date, date '9999-12-31') >= item.order_date
     AND etl.utc_day(present.valid_from) <= item.order_date
   LEFT JOIN warehouse.fact_reduction_history AS past
     ON past.account = item.account AND past.ean = product_ean.ean
-    AND coalesce(past.start_date, item.order_date) <= item.order_date AND coalesce(past.end_date, item.order_date) >= item.order_date
+    AND coalesce(past.start_date, date '0001-01-01') <= item.order_date AND coalesce(past.end_date, date '9999-12-31') >= item.order_date
     AND etl.utc_day(past.valid_from) <= item.order_date AND etl.utc_day(past.valid_to) > item.order_date
   WHERE coalesce(item.status_group, 'unknown') <> 'rejected'
   GROUP BY item.account, item.order_date
