@@ -15,7 +15,7 @@ import { promotions } from '../../../pipelines/promotions.ts';
 import { reductions, reductionsFiles } from '../../../pipelines/reductions.ts';
 import { DUCKDB_TYPE } from '../../../src/core/columns.ts';
 import { addDays, type Day, type DayRange, dayNumber } from '../../../src/core/days.ts';
-import { type Pipeline, storedColumns } from '../../../src/core/pipeline.ts';
+import { isStamped, type Pipeline, storedColumns, VALID_FROM } from '../../../src/core/pipeline.ts';
 import { type Engine, quoteName, quoteText } from '../../../src/engine/duckdb.ts';
 import type { LoadSlice } from '../../../src/warehouse/target.ts';
 import { commissionRateHistory, orderHistory, reductionHistory } from '../../support/history-tables.ts';
@@ -112,10 +112,12 @@ export class ThreeYears {
     const file = path.join(this.dir, `${this.made}.parquet`);
     // Sorted as the lake's files are: how rows lie in a warehouse follows from it.
     const order = pipeline.sort.map(quoteName).join(', ');
-    // A fetch brings some days, and checks look at all days of a fetch: were it one for all, a night would look at years.
+    // A fetch brings some days, and checks look at all days of a fetch: were it one for all, a night would look at years. A row that is as
+    // it was stays with the fetch that brought it.
     const fetchId = `f0${asOf}-${Math.floor(dayNumber(day) / DAYS_A_FETCH)}`;
+    const broughtBy = isStamped(pipeline) ? `'f0' || CAST(CAST(${VALID_FROM} AS DATE) AS VARCHAR)` : quoteText(fetchId);
     await this.engine.run(
-      `COPY (SELECT * REPLACE (${quoteText(fetchId)} AS fetch_id) FROM (${rows}) ORDER BY ${order})
+      `COPY (SELECT * REPLACE (${broughtBy} AS fetch_id) FROM (${rows}) ORDER BY ${order})
        TO ${quoteText(file)} (FORMAT parquet, COMPRESSION zstd)`,
     );
     const content = {
