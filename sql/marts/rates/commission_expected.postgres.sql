@@ -1,7 +1,7 @@
 -- Every sold item once, judged or not, so that a condition on the day reaches the facts in all that is made of it. The service's own
 -- total, where the very price was asked for, is taken as it is. Reductions are joined all at once and the greatest kept: looked for item
 -- by item they take four times as long. Those of the file are joined from the two tables that they lie in: of a view over both the planner
--- knows no statistics, and each process sorts all of them (4.0 s a month instead of 2.0). A line is an array, so that the greatest of three
+-- knows no statistics, and each process sorts all of them (4.0 s a month instead of 1.8). A line is an array, so that the greatest of three
 -- is one word: amount, 1 for a rate's own, price limit.
 CREATE OR REPLACE VIEW mart.commission_expected AS
 WITH rate AS NOT MATERIALIZED (

@@ -10,10 +10,9 @@ Arguments: destination (duckdb or postgres), DuckDB file or Postgres address, fi
 
 import os
 import sys
-from datetime import date, timedelta
 
 import dlt
-import requests
+from report import answers
 
 destination, place, first, last = sys.argv[1:]
 AMOUNTS = ["priceExclVat", "priceInclVat", "commissionPercentage", "commission"]
@@ -23,17 +22,6 @@ os.environ["NORMALIZE__WORKERS"] = "2"
 os.environ["DATA_WRITER__FILE_MAX_ITEMS"] = "100000"
 
 
-def token():
-    answer = requests.post(
-        f"{os.environ['PARTNER_AUTH_URL']}/token",
-        params={"grant_type": "client_credentials"},
-        auth=(os.environ["PARTNER_CLIENT_ID"], os.environ["PARTNER_CLIENT_SECRET"]),
-        headers={"Accept": "application/json"},
-    )
-    answer.raise_for_status()
-    return answer.json()["access_token"]
-
-
 @dlt.resource(
     name="orders",
     write_disposition="merge",
@@ -41,14 +29,8 @@ def token():
     columns={name: {"data_type": "decimal"} for name in AMOUNTS},
 )
 def orders():
-    session = requests.Session()
-    session.headers = {"Accept": "application/json", "Authorization": f"Bearer {token()}"}
-    day = date.fromisoformat(first)
-    while day <= date.fromisoformat(last):
-        answer = session.get(os.environ["PARTNER_ORDERS_URL"], params={"startDate": day, "endDate": day})
-        answer.raise_for_status()
+    for _, answer in answers(first, last):
         yield answer.json()["items"]
-        day += timedelta(days=1)
 
 
 pipeline = dlt.pipeline(

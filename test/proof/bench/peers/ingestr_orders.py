@@ -12,9 +12,8 @@ import csv
 import os
 import subprocess
 import sys
-from datetime import date, timedelta
 
-import requests
+from report import answers
 
 folder, target, first, last = sys.argv[1:]
 FIELDS = (
@@ -24,26 +23,12 @@ FIELDS = (
 TYPES = {"quantity": "bigint", "statusFinal": "bool", "approvedForPayment": "bool"}
 TYPES |= dict.fromkeys(["priceExclVat", "priceInclVat", "commissionPercentage", "commission"], "decimal")
 
-answer = requests.post(
-    f"{os.environ['PARTNER_AUTH_URL']}/token",
-    params={"grant_type": "client_credentials"},
-    auth=(os.environ["PARTNER_CLIENT_ID"], os.environ["PARTNER_CLIENT_SECRET"]),
-    headers={"Accept": "application/json"},
-)
-answer.raise_for_status()
-session = requests.Session()
-session.headers = {"Accept": "application/json", "Authorization": f"Bearer {answer.json()['access_token']}"}
-
 path = os.path.join(folder, "orders.csv")
 with open(path, "w", newline="") as file:
     rows = csv.DictWriter(file, FIELDS, extrasaction="ignore")
     rows.writeheader()
-    day = date.fromisoformat(first)
-    while day <= date.fromisoformat(last):
-        answer = session.get(os.environ["PARTNER_ORDERS_URL"], params={"startDate": day, "endDate": day})
-        answer.raise_for_status()
+    for _, answer in answers(first, last):
         rows.writerows(answer.json()["items"])
-        day += timedelta(days=1)
 
 ingestr = [os.path.join(os.path.dirname(sys.executable), "ingestr"), "ingest", "--yes", "--progress", "log"]
 ingestr += ["--source-uri", f"csv://{path}", "--source-table", "orders", "--dest-uri", target, "--dest-table", "peer.orders"]

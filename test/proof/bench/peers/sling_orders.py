@@ -12,9 +12,8 @@ import json
 import os
 import subprocess
 import sys
-from datetime import date, timedelta
 
-import requests
+from report import answers
 from sling_linux_amd64 import SLING_BIN
 
 folder, target, first, last = sys.argv[1:]
@@ -23,30 +22,16 @@ TYPES = {"orderDate": "date", "quantity": "bigint", "statusFinal": "bool", "appr
 TYPES |= dict.fromkeys(AMOUNTS, "decimal(24,9)")
 TYPES |= dict.fromkeys(["orderId", "orderItemId", "productId", "siteCode", "subId"], "string")
 
-answer = requests.post(
-    f"{os.environ['PARTNER_AUTH_URL']}/token",
-    params={"grant_type": "client_credentials"},
-    auth=(os.environ["PARTNER_CLIENT_ID"], os.environ["PARTNER_CLIENT_SECRET"]),
-    headers={"Accept": "application/json"},
-)
-answer.raise_for_status()
-session = requests.Session()
-session.headers = {"Accept": "application/json", "Authorization": f"Bearer {answer.json()['access_token']}"}
-
-answers = os.path.join(folder, "answers")
-os.makedirs(answers, exist_ok=True)
-for name in os.listdir(answers):
-    os.remove(os.path.join(answers, name))
-day = date.fromisoformat(first)
-while day <= date.fromisoformat(last):
-    answer = session.get(os.environ["PARTNER_ORDERS_URL"], params={"startDate": day, "endDate": day})
-    answer.raise_for_status()
-    with open(os.path.join(answers, f"{day}.json"), "wb") as file:
+files = os.path.join(folder, "answers")
+os.makedirs(files, exist_ok=True)
+for name in os.listdir(files):
+    os.remove(os.path.join(files, name))
+for day, answer in answers(first, last):
+    with open(os.path.join(files, f"{day}.json"), "wb") as file:
         file.write(answer.content)
-    day += timedelta(days=1)
 
 os.chmod(SLING_BIN, 0o755)
-sling = [SLING_BIN, "run", "--src-stream", f"file://{answers}/", "--tgt-conn", "TARGET", "--tgt-object", "peer.orders"]
+sling = [SLING_BIN, "run", "--src-stream", f"file://{files}/", "--tgt-conn", "TARGET", "--tgt-object", "peer.orders"]
 sling += ["--src-options", json.dumps({"format": "json", "jmespath": "items", "flatten": True})]
 sling += ["--tgt-options", json.dumps({"column_casing": "snake"})]
 sling += ["--mode", "incremental", "--primary-key", "orderId,orderItemId", "--columns", json.dumps(TYPES)]
