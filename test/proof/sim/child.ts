@@ -52,7 +52,7 @@ async function carryOut(order: Order): Promise<void> {
   const descriptor = order.notes && openSync(order.notes.file, 'a');
   const home = order.env.PARTNER_ETL_HOME ?? '';
   files.note(descriptor === null ? null : { descriptor, home, attic: order.notes?.attic ?? '' });
-  const file = new ClockFile(order.clockFile);
+  const file = new ClockFile(order.clockFile, order.writer);
   tokens.watch(file);
   const isReceiver = order.work.some(({ kind }) => kind === 'receive');
   const clock = new SimulatedClock(file, isReceiver ? LONGEST_RECEIVER_PAUSE_MS : LONGEST_PAUSE_MS);

@@ -1,30 +1,34 @@
 /**
- * The simulated time, in a file of eight bytes that the service (here) and the program (in its processes) read and write: so a time
- * that has come stays when a process is killed, and several processes live in the same time.
+ * The simulated time, in a file that the service (here) and the program (in its processes) read and write: so a time that has come
+ * stays when a process is killed, and several processes live in the same time. Each writer has eight bytes of its own, and the time is
+ * the latest of them: with one place for all, whoever had read before another wrote would turn the time back.
  */
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 
+/** Who may write at the same time: the service, and the processes by the first letter of their order's part. */
+const WRITERS = ['service', 'a', 'b', 'q', 'r'] as const;
+export type Writer = (typeof WRITERS)[number];
+const SIZE = Float64Array.BYTES_PER_ELEMENT;
+
 export class ClockFile {
   private readonly descriptor: number;
-  private readonly bytes = Buffer.alloc(8);
+  private readonly times = new Float64Array(WRITERS.length);
+  private readonly own: number;
 
-  constructor(file: string) {
-    this.descriptor = openSync(file, 'a+') && openSync(file, 'r+');
+  constructor(file: string, writer: Writer) {
+    closeSync(openSync(file, 'a'));
+    this.descriptor = openSync(file, 'r+');
+    this.own = WRITERS.indexOf(writer);
   }
 
   now(): number {
-    readSync(this.descriptor, this.bytes, 0, 8, 0);
-    return this.bytes.readDoubleBE();
-  }
-
-  set(ms: number): void {
-    this.bytes.writeDoubleBE(ms);
-    writeSync(this.descriptor, this.bytes, 0, 8, 0);
+    readSync(this.descriptor, this.times, 0, this.times.byteLength, 0);
+    return Math.max(...this.times);
   }
 
   /** Time does not go back. */
   reach(ms: number): void {
-    if (ms > this.now()) this.set(ms);
+    if (ms > this.now()) writeSync(this.descriptor, Float64Array.of(ms), 0, SIZE, this.own * SIZE);
   }
 
   close(): void {

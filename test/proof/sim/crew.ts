@@ -1,6 +1,7 @@
 /** The processes of one simulation at work: orders for them, and the receiver of push messages beside them. */
 import type { ChildProcess } from 'node:child_process';
 import path from 'node:path';
+import type { Writer } from './clock.ts';
 import type { Aim } from './crash-points.ts';
 import type { Ended, Order, Work } from './orders.ts';
 import { type Place, WEBHOOK } from './place.ts';
@@ -35,8 +36,8 @@ export class Crew {
   }
 
   /** Carries work out, all of it at the same time in one process. `isNoted`: a power cut may follow. */
-  async order(work: readonly Work[], aim: Aim | null, part: string, isNoted = true): Promise<Outcome> {
-    return this.told(await this.processes.order(this.orderOf(work, aim, part, isNoted)));
+  async order(work: readonly Work[], aim: Aim | null, writer: Writer, isNoted = true): Promise<Outcome> {
+    return this.told(await this.processes.order(this.orderOf(work, aim, writer, isNoted)));
   }
 
   private told(outcome: Outcome): Outcome {
@@ -74,12 +75,13 @@ export class Crew {
     return this.told(outcome);
   }
 
-  private orderOf(work: readonly Work[], aim: Aim | null, part: string, isNoted: boolean): Order {
+  private orderOf(work: readonly Work[], aim: Aim | null, writer: Writer, isNoted: boolean): Order {
     this.given += 1;
     this.nights += work.filter(({ kind }) => kind === 'night' || kind === 'backfill').length;
     const { env, clockFile, notes, attic } = this.place;
     const kept = isNoted ? { file: notes, attic } : null;
-    return { work, env, packageRoot, clockFile, seed: this.seed, part: `${part}${this.given}`, aim, notes: kept };
+    const part = `${writer}${this.given}`;
+    return { work, env, packageRoot, clockFile, writer, seed: this.seed, part, aim, notes: kept };
   }
 }
 

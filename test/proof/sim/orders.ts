@@ -1,4 +1,5 @@
 /** What a process of the program is told to do, and what it answers. Plain JSON. */
+import type { Writer } from './clock.ts';
 import type { Aim, PointKind } from './crash-points.ts';
 
 export type Work =
@@ -22,6 +23,8 @@ export interface Order {
   readonly env: Readonly<Record<string, string>>;
   readonly packageRoot: string;
   readonly clockFile: string;
+  /** Whose time this process tells. */
+  readonly writer: Writer;
   /** Random numbers of the program, and how long its steps take. */
   readonly seed: number;
   readonly part: string;

@@ -45,8 +45,8 @@ export async function openPlace(scenario: Scenario, options: PlaceOptions): Prom
   const root = await mkdtemp(path.join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'etl-sim-'));
   const at = (name: string) => path.join(root, name);
   for (const name of ['home', 'attic']) mkdirSync(at(name));
-  const clock = new ClockFile(at('clock'));
-  clock.set(FIRST_MS);
+  const clock = new ClockFile(at('clock'), 'service');
+  clock.reach(FIRST_MS);
   const sandbox = await startSandbox({
     seed: scenario.seed,
     ordersPerDay: 9,

@@ -127,7 +127,7 @@ export class Simulation {
     await receiving?.isUp;
     const work = this.workOf(run);
     const apart = kind === 'night beside backfill' ? work.map((one) => [one]) : [work];
-    const begun = apart.map((some, i) => this.crew.order(some, i === 0 ? aim : null, 'ab'[i]!));
+    const begun = apart.map((some, i) => this.crew.order(some, i === 0 ? aim : null, i === 0 ? 'a' : 'b'));
     if (receiving) await this.deliver();
     const outcomes = await Promise.all(begun);
     const powerIsCut = isPowerCut && (aim === null || outcomes[0]?.kind === 'died');

@@ -30,6 +30,7 @@ export async function makeTemplate(): Promise<Template> {
       env,
       packageRoot,
       clockFile,
+      writer: 'q',
       seed: 1,
       part: 'template',
       aim: null,
