@@ -5,7 +5,7 @@ import { expect, inject, it } from 'vitest';
 import { packageRoot } from '../../support/nights.ts';
 import { MUTANTS } from './mutant-list.ts';
 import { mutated } from './mutate.ts';
-import { runSim } from './run-sim.ts';
+import { runSim, wrongIn } from './run-sim.ts';
 
 /** Brief seeds are begun for so long; two cores that have nothing else to do take nearly one a second. */
 const SEEDS_SECONDS = 150;
@@ -17,23 +17,16 @@ const LIMIT_MS = 3_600_000;
 
 const sim = (...args: readonly string[]) => runSim(inject('build'), args);
 
-/** A seed that went wrong is shown whole, with its journal: it may not go wrong again when it is run alone. */
-function expectNoneWrong(text: string): void {
-  const wrong = text.split(/^(?=seed |\d+ seeds,)/m).filter((part) => part.includes('  WRONG '));
-  expect(wrong.join('')).toBe('');
-  expect(text.match(/ (\d+) wrong/g)?.at(-1), text).toBe(' 0 wrong');
-}
-
 it('seeds end in the warehouse that the model expects', { timeout: LIMIT_MS }, async () => {
   const { code, text } = await sim('1', '1000000', '--brief', '--seconds', String(SEEDS_SECONDS));
-  expectNoneWrong(text);
-  expect(code).toBe(0);
+  expect(wrongIn(text)).toEqual([]);
+  expect(code, text).toBe(0);
 });
 
 it('and so where every process is another host, with the state in Postgres', { timeout: LIMIT_MS }, async () => {
   const { code, text } = await sim('1', '1000000', '--brief', '--hosts', '--seconds', String(HOSTS_SECONDS));
-  expectNoneWrong(text);
-  expect(code).toBe(0);
+  expect(wrongIn(text)).toEqual([]);
+  expect(code, text).toBe(0);
 });
 
 it('a seed does the same when it is run again', { timeout: LIMIT_MS }, async () => {
